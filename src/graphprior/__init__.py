@@ -1,0 +1,1 @@
+"""Find the graph behind Gaussian data."""

@@ -1,0 +1,107 @@
+"""What every command shares: where words go, progress, and output that is safe to write."""
+
+from __future__ import annotations
+
+import json
+import platform
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from graphprior.errors import GraphPriorError
+
+PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "pandas")
+
+
+def console() -> Console:
+    """Words for people go to standard error; standard output is for results."""
+    return Console(stderr=True, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Progress]:
+    """A bar with the time left, shown only on a terminal."""
+    out = console()
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=out,
+        disable=not out.is_terminal,
+        transient=True,
+    )
+    with bar:
+        bar.add_task(what, total=total)
+        yield bar
+
+
+def print_json(value: Any) -> None:
+    """A result for scripts, on standard output."""
+    print(json.dumps(value, indent=1))
+
+
+def new_folder(path: Path) -> Path:
+    """An output folder that holds nothing yet; one with files in it is refused."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise GraphPriorError(
+            f"output folder {path} exists and is not empty: choose another or empty it"
+        )
+    return path
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the parts that decide a result."""
+    found = {"python": platform.python_version()}
+    for part in PARTS:
+        try:
+            found[part] = version(part)
+        except PackageNotFoundError:
+            found[part] = "not installed"
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What a timing or a last digit may depend on."""
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+@contextmanager
+def interrupt_flag() -> Iterator[list[bool]]:
+    """A list that becomes non-empty on the first Ctrl-C, so that a step can end in peace.
+
+    The second Ctrl-C interrupts as usual.
+    """
+    pressed: list[bool] = []
+    previous = signal.getsignal(signal.SIGINT)
+
+    def remember(_: int, __: FrameType | None) -> None:
+        pressed.append(True)
+        signal.signal(signal.SIGINT, previous)
+
+    signal.signal(signal.SIGINT, remember)
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, previous)

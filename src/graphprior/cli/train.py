@@ -1,0 +1,142 @@
+"""`graphprior train`: example graphs in, a prior and its card out."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from graphprior.cli.common import console, interrupt_flag, machine, print_json, progress, versions
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import Matrix, vech
+from graphprior.graphsets import read_graphs
+from graphprior.prior.edp_gnn import EDPGNNPrior, count_parameters
+from graphprior.prior.store import (
+    graphs_hash,
+    load_checkpoint,
+    save_checkpoint,
+    save_prior,
+)
+from graphprior.prior.training import (
+    TrainingConfig,
+    TrainingState,
+    as_dict,
+    check_graphs,
+    new_state,
+    train,
+)
+
+
+def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
+    """The training set in a few numbers."""
+    sizes = Counter(len(A) for A in graphs)
+    return {
+        "source": source,
+        "count": len(graphs),
+        "sizes": {str(n): sizes[n] for n in sorted(sizes)},
+        "density": float(np.mean([vech(A).mean() for A in graphs])),
+        "sha256": graphs_hash(graphs),
+    }
+
+
+def checkpoint_path(out: Path) -> Path:
+    """Where a training keeps its state until it is done."""
+    return out.with_name(out.name + ".checkpoint")
+
+
+def _start(
+    graphs: list[Matrix], out: Path, config: TrainingConfig, restart: bool
+) -> TrainingState:
+    checkpoint = checkpoint_path(out)
+    if checkpoint.exists() and not restart:
+        state = load_checkpoint(checkpoint, config, graphs_hash(graphs))
+        console().print(f"going on from step {state.step} ({checkpoint})")
+        return state
+    if out.exists() and not restart:
+        raise GraphPriorError(f"{out} exists: choose another --out, or --restart to replace it")
+    return new_state(config)
+
+
+def _run(
+    graphs: list[Matrix],
+    out: Path,
+    config: TrainingConfig,
+    state: TrainingState,
+    checkpoint_seconds: float,
+) -> bool:
+    """Train to the end (True) or to the first Ctrl-C (False), saving as it goes."""
+    data, saved = graphs_hash(graphs), time.monotonic()
+    with progress("training", config.steps) as bar, interrupt_flag() as interrupted:
+        for state in train(graphs, config, state):
+            loss = state.history[-1]["loss"] if state.history else state.loss
+            bar.update(
+                bar.task_ids[0], completed=state.step, description=f"training, loss {loss:.5f}"
+            )
+            if time.monotonic() - saved > checkpoint_seconds or interrupted:
+                save_checkpoint(checkpoint_path(out), state, config, data)
+                saved = time.monotonic()
+            if interrupted and state.step < config.steps:
+                return False
+    return True
+
+
+def train_command(
+    graphs: Annotated[
+        Path, typer.Argument(help="Folder (GraphML, GML, edge lists, TUDataset), .npz or .json.")
+    ],
+    out: Annotated[Path, typer.Option(help="Prior to write, a name ending in .safetensors.")],
+    steps: Annotated[int, typer.Option(help="Training steps.")] = TrainingConfig.steps,
+    batch: Annotated[int, typer.Option(help="Graphs in a step.")] = TrainingConfig.batch,
+    seed: Annotated[int, typer.Option(help="Seed of split, weights and noise.")] = 0,
+    licence: Annotated[str, typer.Option(help="Licence of the graphs, for the card.")] = "not stated",
+    checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 30.0,
+    restart: Annotated[bool, typer.Option(help="Ignore a checkpoint and replace --out.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
+) -> None:
+    """Learn a prior from example graphs; run again after a kill to go on."""
+    if out.suffix != ".safetensors":
+        raise GraphPriorError(f"--out {out}: a prior's file name ends in .safetensors")
+    matrices = check_graphs(read_graphs(graphs))
+    config = TrainingConfig(steps=steps, batch=batch, seed=seed)
+    state = _start(matrices, out, config, restart)
+    # A card travels: it names a relative path as given, never a folder of this machine.
+    source = graphs.name if graphs.is_absolute() else graphs.as_posix()
+    facts = describe_graphs(matrices, source)
+    console().print(
+        f"{facts['count']} graphs of {min(map(len, matrices))} to {max(map(len, matrices))} nodes, "
+        f"density {facts['density']:.3f}; {count_parameters(state.network)} parameters"
+    )
+    if not _run(matrices, out, config, state, checkpoint_seconds):
+        console().print(
+            f"stopped at step {state.step} of {steps}; the same command goes on from there"
+        )
+        raise typer.Exit(130)
+    card = {
+        "name": out.stem,
+        "kind": EDPGNNPrior.kind,
+        "graphs": {**facts, "licence": licence},
+        "command": shlex.join(
+            ["graphprior", "train", source, "--out", out.name, "--steps", str(steps)]
+            + ["--batch", str(batch), "--seed", str(seed), "--licence", licence]
+        ),
+        "training": as_dict(config),
+        "parameters": count_parameters(state.network),
+        "validation": {
+            "best": min(state.history, key=lambda row: row["loss"]),
+            "curve": [[row["step"], row["loss"]] for row in state.history],
+        },
+        "versions": versions(),
+        "machine": machine(),
+    }
+    save_prior(EDPGNNPrior(state.best), out, card)
+    checkpoint_path(out).unlink(missing_ok=True)
+    console().print(f"wrote {out} and {out.with_suffix('.json')}")
+    if as_json:
+        print_json(card)
+
+

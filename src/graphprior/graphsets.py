@@ -1,0 +1,192 @@
+"""Reading sets of example graphs: files, folders, and objects of other libraries.
+
+Every reader gives a list of adjacency matrices and refuses what is not a set
+of simple undirected graphs. Nothing here unpickles.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import Matrix, check_adjacency
+
+EDGE_LISTS = (".edgelist", ".edges", ".txt", ".csv", ".tsv")
+
+
+def from_edges(n: int, edges: npt.ArrayLike, name: str = "graph") -> Matrix:
+    """Adjacency of n nodes and an (E, 2) list of undirected edges."""
+    e = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    if len(e) and (e.min() < 0 or e.max() >= n):
+        raise GraphPriorError(f"{name}: an edge names node {e.max()}, but there are {n} nodes")
+    A = np.zeros((n, n))
+    A[e[:, 0], e[:, 1]] = A[e[:, 1], e[:, 0]] = 1.0
+    return check_adjacency(A, name=name)
+
+
+def from_networkx(graph: Any, name: str = "graph") -> Matrix:
+    """Adjacency of a networkx graph; directed, multiple and weighted ones are refused."""
+    if graph.is_directed():
+        raise GraphPriorError(
+            f"{name} is directed: expected an undirected graph; use `.to_undirected()`"
+        )
+    if graph.is_multigraph():
+        raise GraphPriorError(f"{name} has multiple edges: expected a simple graph")
+    weights = {w for _, _, w in graph.edges(data="weight", default=1)}
+    if weights - {1, 1.0}:
+        raise GraphPriorError(
+            f"{name} is weighted (for example {sorted(weights - {1, 1.0}, key=str)[0]!r}): "
+            "expected edges without weights; decide which ones count and drop the weights"
+        )
+    return check_adjacency(nx.to_numpy_array(graph, weight=None), name=name)
+
+
+def as_adjacency(graph: Any, name: str = "graph") -> Matrix:
+    """Adjacency of an array or of a networkx, igraph or PyTorch Geometric graph."""
+    if isinstance(graph, nx.Graph):
+        return from_networkx(graph, name)
+    if hasattr(graph, "get_edgelist"):  # igraph
+        if graph.is_directed():
+            raise GraphPriorError(f"{name} is directed: expected an undirected graph")
+        return from_edges(graph.vcount(), graph.get_edgelist(), name)
+    if hasattr(graph, "edge_index"):  # PyTorch Geometric: both directions are listed
+        return from_edges(int(graph.num_nodes), np.asarray(graph.edge_index).T, name)
+    return check_adjacency(graph, name)
+
+
+def read_npz(path: Path) -> list[Matrix]:
+    """Graphs as arrays ``num_nodes``, ``edge_ptr`` and ``edges``."""
+    try:
+        with np.load(path, allow_pickle=False) as z:
+            sizes, pointers, edges = (z[key] for key in ("num_nodes", "edge_ptr", "edges"))
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise GraphPriorError(
+            f"{path} is not a set of graphs ({error}): expected arrays num_nodes, edge_ptr, edges"
+        ) from None
+    if len(pointers) != len(sizes) + 1 or edges.ndim != 2 or edges.shape[1:] != (2,):
+        raise GraphPriorError(f"{path}: num_nodes, edge_ptr and edges do not fit each other")
+    return [
+        from_edges(int(n), edges[start:stop], name=f"{path.name} graph {g}")
+        for g, (n, start, stop) in enumerate(zip(sizes, pointers, pointers[1:], strict=False))
+    ]
+
+
+def write_npz(path: Path, graphs: Sequence[Matrix]) -> None:
+    """The graphs in the format of `read_npz`."""
+    edges = [np.argwhere(np.triu(A, 1) == 1) for A in graphs]
+    np.savez_compressed(
+        path,
+        num_nodes=np.array([len(A) for A in graphs], dtype=np.int32),
+        edge_ptr=np.cumsum([0, *(len(e) for e in edges)], dtype=np.int64),
+        edges=np.concatenate([*edges, np.zeros((0, 2), dtype=int)]).astype(np.int32),
+    )
+
+
+def read_json(path: Path) -> list[Matrix]:
+    """SNAP's JSON: an object from graph id to a list of edges."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        edge_lists = {str(key): np.asarray(value, dtype=np.int64) for key, value in content.items()}
+    except (ValueError, AttributeError, TypeError) as error:
+        raise GraphPriorError(f"{path} is not a JSON object of edge lists: {error}") from None
+    return [
+        from_edges(int(e.max(initial=-1)) + 1, e, name=f"{path.name} graph {key}")
+        for key, e in edge_lists.items()
+    ]
+
+
+def read_tudataset(folder: Path) -> list[Matrix]:
+    """TUDataset text files: NAME_A.txt (edges) and NAME_graph_indicator.txt."""
+    edge_file = next(iter(sorted(folder.glob("*_A.txt"))))
+    indicator = edge_file.with_name(edge_file.name.replace("_A.txt", "_graph_indicator.txt"))
+    try:
+        edges = np.loadtxt(edge_file, delimiter=",", dtype=np.int64, ndmin=2) - 1
+        graph_of = np.loadtxt(indicator, dtype=np.int64, ndmin=1)
+        ids, sizes = np.unique(graph_of, return_counts=True)
+        first = {g: int(np.flatnonzero(graph_of == g)[0]) for g in ids}
+        owner = graph_of[edges[:, 0]]
+    except (OSError, ValueError, IndexError) as error:
+        raise GraphPriorError(f"{folder} is not a TUDataset: {error}") from None
+    return [
+        from_edges(int(n), edges[owner == g] - first[g], name=f"{folder.name} graph {g}")
+        for g, n in zip(ids, sizes, strict=True)
+    ]
+
+
+def read_edge_list(path: Path) -> Matrix:
+    """One graph: a line for each edge, two node names apart by space, tab or comma."""
+    graph = nx.Graph()
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        words = line.split("#")[0].replace(",", " ").split()
+        if len(words) == 1:
+            graph.add_node(words[0])
+        elif len(words) == 2:
+            graph.add_edge(*words)
+        elif words:
+            raise GraphPriorError(
+                f"{path.name} line {number} has {len(words)} fields: expected two node names "
+                "(an edge, without weight) or one (a node without edges)"
+            )
+    return from_networkx(graph, path.name)
+
+
+def _with_networkx(read: Callable[[Path], Any]) -> Callable[[Path], Matrix]:
+    def reader(path: Path) -> Matrix:
+        try:
+            graph = read(path)
+        except Exception as error:  # parsers of other libraries raise anything
+            raise GraphPriorError(f"{path.name} cannot be read: {error}") from None
+        return from_networkx(graph, path.name)
+
+    return reader
+
+
+READERS: dict[str, Callable[[Path], Matrix]] = {
+    ".graphml": _with_networkx(nx.read_graphml),
+    ".gml": _with_networkx(lambda path: nx.read_gml(path, label=None)),
+    **dict.fromkeys(EDGE_LISTS, read_edge_list),
+}
+
+
+def read_folder(folder: Path) -> list[Matrix]:
+    """All GraphML, GML and edge-list files of a folder, by name; or a TUDataset."""
+    if any(folder.glob("*_A.txt")):
+        return read_tudataset(folder)
+    files = sorted(p for p in folder.iterdir() if p.suffix.lower() in READERS)
+    if not files:
+        raise GraphPriorError(
+            f"{folder} holds no graph: expected files ending in {', '.join(sorted(READERS))}, "
+            "or a TUDataset"
+        )
+    return [READERS[p.suffix.lower()](p) for p in files]
+
+
+def read_graphs(path: str | Path) -> list[Matrix]:
+    """A set of graphs from a folder, an .npz or a .json file."""
+    path = Path(path)
+    if path.is_dir():
+        return read_folder(path)
+    if not path.exists():
+        raise GraphPriorError(f"{path}: no such file or folder")
+    readers = {".npz": read_npz, ".json": read_json}
+    if path.suffix.lower() not in readers:
+        raise GraphPriorError(
+            f"{path}: a set of graphs is a folder (GraphML, GML, edge lists, TUDataset), "
+            "an .npz or a .json file"
+        )
+    return readers[path.suffix.lower()](path)
+
+
+def as_graphs(graphs: str | Path | Iterable[Any]) -> list[Matrix]:
+    """A path, or a collection of graphs of any library, as adjacency matrices."""
+    if isinstance(graphs, str | Path):
+        return read_graphs(graphs)
+    return [as_adjacency(graph, name=f"graph {g}") for g, graph in enumerate(graphs)]

@@ -1,0 +1,55 @@
+"""What a prior over graphs is asked.
+
+The sampler asks for the score of noisy graphs when part of the graph is
+known. A prior that can turn evidence about pairs into posterior log-odds
+answers that, and more, from one function; the score then follows from
+Tweedie's formula.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from graphprior.noise import Score, noise_log_odds, tweedie_score
+
+
+class Prior(Protocol):
+    """A distribution over graphs, seen through its score."""
+
+    def score(self, known: Tensor) -> Score:
+        """The score of noisy graphs whose ``known`` (n, n) entries are 0, 1 or nan."""
+        ...
+
+    def memory(self, n: int, M: int) -> int:
+        """Bytes needed to score M graphs of n nodes at once."""
+        ...
+
+
+class EvidencePrior(ABC):
+    """A prior given by what it makes of evidence: ``posterior_logits``."""
+
+    @abstractmethod
+    def posterior_logits(self, ell: Tensor) -> Tensor:
+        """eta with sigmoid(eta_ij) = P(A_ij = 1 | evidence ``ell``), (..., n, n).
+
+        ``ell[i, j]`` is the log-odds that evidence about the pair alone gives:
+        0 for nothing, +inf or -inf for a known edge or non-edge.
+        """
+
+    def score(self, known: Tensor) -> Score:
+        """Tweedie's score: known entries are evidence without noise."""
+        certain = torch.where(known == 1, torch.inf, -torch.inf)
+
+        def score(A_tilde: Tensor, sigma: float) -> Tensor:
+            ell = torch.where(known.isnan(), noise_log_odds(A_tilde, sigma), certain)
+            return tweedie_score(self.posterior_logits(ell).sigmoid(), A_tilde, sigma)
+
+        return score
+
+    def memory(self, n: int, M: int) -> int:
+        """A few (M, n, n) arrays of doubles."""
+        return 8 * 8 * M * n * n

@@ -1,0 +1,193 @@
+"""Priors and training checkpoints on disk: safetensors, never a pickle.
+
+A prior is ``name.safetensors`` (weights, and in its header the kind, sizes and
+format version) beside ``name.json``, its model card: data, licence, command,
+steps, validation. Files are written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor, nn
+
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import Matrix
+from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
+from graphprior.prior.training import TrainingConfig, TrainingState, new_state
+
+FORMAT = "graphprior"
+VERSION = "1"
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that a kill at any moment leaves the old one or the new one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def graphs_hash(graphs: Sequence[Matrix]) -> str:
+    """One hash of a set of graphs in its order, to tell training sets apart."""
+    digest = hashlib.sha256()
+    for A in graphs:
+        digest.update(f"{len(A)}:".encode())
+        digest.update(np.packbits(A.astype(bool)).tobytes())
+    return digest.hexdigest()
+
+
+def _read(path: Path, expected: str) -> tuple[dict[str, Tensor], dict[str, str]]:
+    if not path.is_file():
+        raise GraphPriorError(f"{path}: no such file; `graphprior priors` lists the shipped priors")
+    try:
+        with safe_open(path, framework="pt") as file:
+            header = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, ValueError) as error:
+        raise GraphPriorError(
+            f"{path} is truncated or not a safetensors file ({error}); "
+            "train it again or copy it anew"
+        ) from None
+    if header.get("format") != f"{FORMAT}-{expected}":
+        raise GraphPriorError(
+            f"{path} is a safetensors file but not a graphprior {expected} "
+            f"(format {header.get('format')!r}); give a file written by `graphprior train`"
+        )
+    if header.get("version") != VERSION:
+        raise GraphPriorError(
+            f"{path} has format version {header.get('version')!r}, this release reads {VERSION!r}: "
+            "install a matching release of graphprior or train the prior again"
+        )
+    return tensors, header
+
+
+def save_prior(prior: EDPGNNPrior, path: str | Path, card: dict[str, Any] | None = None) -> Path:
+    """Write ``prior`` to ``path`` (.safetensors) and its card beside it (.json)."""
+    path = Path(path)
+    if path.suffix != ".safetensors":
+        raise GraphPriorError(f"{path}: a prior's file name ends in .safetensors")
+    header = {
+        "format": f"{FORMAT}-prior",
+        "version": VERSION,
+        "kind": prior.kind,
+        "config": json.dumps(asdict(prior.network.config)),
+    }
+    write_whole(path, save(dict(prior.network.state_dict()), header))
+    if card is not None:
+        write_whole(path.with_suffix(".json"), (json.dumps(card, indent=1) + "\n").encode())
+    return path
+
+
+def load_prior(name: str | Path) -> EDPGNNPrior:
+    """A shipped prior by name, or one from a .safetensors file."""
+    path = _locate(name)
+    tensors, header = _read(path, "prior")
+    if header.get("kind") != EDPGNNPrior.kind:
+        raise GraphPriorError(
+            f"{path} holds a prior of kind {header.get('kind')!r}, unknown to this release"
+        )
+    try:
+        network = EDPGNN(EDPGNNConfig(**json.loads(header["config"])))
+        network.load_state_dict(tensors)
+    except (RuntimeError, TypeError, KeyError, ValueError) as error:
+        first = str(error).splitlines()[0]
+        raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
+    return EDPGNNPrior(network)
+
+
+def _locate(name: str | Path) -> Path:
+    if str(name).endswith(".safetensors"):
+        return Path(name)
+    shipped = shipped_priors()
+    if str(name) not in shipped:
+        raise GraphPriorError(
+            f"no shipped prior is called {str(name)!r}: there are {', '.join(shipped) or 'none'}; "
+            "a prior of your own is a path ending in .safetensors"
+        )
+    return shipped[str(name)]
+
+
+def shipped_priors() -> dict[str, Path]:
+    """Names and files of the priors that come with the package."""
+    return {path.stem: path for path in sorted(SHIPPED.glob("*.safetensors"))}
+
+
+def read_card(name: str | Path) -> dict[str, Any]:
+    """The model card of a prior; empty where it has none."""
+    path = _locate(name).with_suffix(".json")
+    if not path.is_file():
+        return {}
+    try:
+        card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise GraphPriorError(f"{path} is not a JSON model card: {error}") from None
+    return card
+
+
+def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, data: str) -> None:
+    """All of a training's state in one file; ``data`` is the hash of its graphs."""
+    tensors: dict[str, Tensor] = {}
+    networks = {"network": state.network, "average": state.average, "best": state.best}
+    for part, network in networks.items():
+        tensors |= {f"{part}.{key}": value for key, value in network.state_dict().items()}
+    names = [name for name, _ in state.network.named_parameters()]
+    for index, moments in state.optimizer.state_dict()["state"].items():
+        tensors |= {f"adam.{names[index]}.{key}": value for key, value in moments.items()}
+    header = {
+        "format": f"{FORMAT}-checkpoint",
+        "version": VERSION,
+        "config": json.dumps(asdict(config)),
+        "data": data,
+        "step": str(state.step),
+        "history": json.dumps(state.history),
+    }
+    write_whole(path, save({k: v.contiguous().clone() for k, v in tensors.items()}, header))
+
+
+def load_checkpoint(path: Path, config: TrainingConfig, data: str) -> TrainingState:
+    """The state a training had reached, if it was this training."""
+    tensors, header = _read(path, "checkpoint")
+    if header["data"] != data or json.loads(header["config"]) != asdict(config):
+        raise GraphPriorError(
+            f"{path} belongs to a training with other graphs or settings: "
+            "use the same ones to go on, or --restart to begin anew"
+        )
+    state = new_state(config)
+    for part in ("network", "average", "best"):
+        _load_part(getattr(state, part), tensors, part)
+    moments: dict[int, dict[str, Tensor]] = {}
+    for index, (name, _) in enumerate(state.network.named_parameters()):
+        keys = ("step", "exp_avg", "exp_avg_sq")
+        found = {key: tensors[f"adam.{name}.{key}"] for key in keys if f"adam.{name}.{key}" in tensors}
+        if found:
+            moments[index] = found
+    adam = state.optimizer.state_dict()
+    state.optimizer.load_state_dict({"state": moments, "param_groups": adam["param_groups"]})
+    state.step = int(header["step"])
+    state.history = json.loads(header["history"])
+    return state
+
+
+def _load_part(network: nn.Module, tensors: dict[str, Tensor], part: str) -> None:
+    prefix = f"{part}."
+    network.load_state_dict(
+        {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
+    )
+

@@ -1,1 +1,21 @@
-"""Find the graph behind Gaussian data."""
+"""Find the graph behind Gaussian data when part of it is known and examples of such graphs exist."""
+
+from graphprior.errors import GraphPriorError, GraphPriorWarning
+from graphprior.estimate import PartialGGM
+from graphprior.graphs import Problem
+from graphprior.noise import Schedule
+from graphprior.prior.store import load_prior, save_prior, shipped_priors
+from graphprior.prior.training import TrainingConfig, fit_prior
+
+__all__ = [
+    "GraphPriorError",
+    "GraphPriorWarning",
+    "PartialGGM",
+    "Problem",
+    "Schedule",
+    "TrainingConfig",
+    "fit_prior",
+    "load_prior",
+    "save_prior",
+    "shipped_priors",
+]

@@ -7,6 +7,10 @@ from typing import Annotated
 
 import typer
 
+from graphprior.cli.demo import demo_command
+from graphprior.cli.estimate import estimate_command
+from graphprior.cli.priors import priors_command
+from graphprior.cli.sample import sample_command
 from graphprior.cli.train import train_command
 from graphprior.errors import GraphPriorError
 
@@ -17,7 +21,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.command("demo")(demo_command)
+app.command("estimate")(estimate_command)
 app.command("train")(train_command)
+app.command("sample")(sample_command)
+app.command("priors")(priors_command)
 
 
 @app.callback()

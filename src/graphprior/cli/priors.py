@@ -1,0 +1,39 @@
+"""`graphprior priors`: what is shipped, with model cards."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from graphprior.cli.common import console, print_json
+from graphprior.prior.store import read_card, shipped_priors
+
+
+def priors_command(
+    name: Annotated[str | None, typer.Argument(help="Show the whole card of one prior.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all cards as JSON.")] = False,
+) -> None:
+    """List the shipped priors, or show a prior's card."""
+    if name is not None:
+        print_json(read_card(name))
+        return
+    cards = {prior: read_card(prior) for prior in shipped_priors()}
+    if as_json:
+        print_json(cards)
+        return
+    table = Table("name", "kind", "graphs", "nodes", "density", "steps", "validation loss")
+    for prior, card in cards.items():
+        graphs, sizes = card["graphs"], [int(n) for n in card["graphs"]["sizes"]]
+        table.add_row(
+            prior,
+            card["kind"],
+            str(graphs["count"]),
+            f"{min(sizes)}-{max(sizes)}",
+            f"{graphs['density']:.3f}",
+            str(card["training"]["steps"]),
+            f"{card['validation']['best']['loss']:.5f}",
+        )
+    console().print(table)
+    console().print("`graphprior priors NAME` shows a whole card.")

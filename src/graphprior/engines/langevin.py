@@ -1,0 +1,169 @@
+"""Annealed Langevin sampling of graphs: Algorithm 1.
+
+M chains are one batch. Each draws its noise from its own generator, so that a
+batch gives what its chains would give alone. The sampler is a generator that
+yields after every step; the caller stops it, shows progress, or keeps traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from graphprior.engines.posterior import Posterior
+from graphprior.errors import GraphPriorError
+from graphprior.ggm import PlugInLikelihood
+from graphprior.graphs import Matrix
+from graphprior.noise import Schedule, Score
+from graphprior.prior.protocol import Prior
+
+Progress = Callable[[int, int], None]
+
+
+class LangevinState(NamedTuple):
+    """What a chain carries on: the noisy graphs (M, n, n)."""
+
+    A_tilde: Tensor
+
+
+class LangevinInfo(NamedTuple):
+    """What a step tells beside: its noise level, and the chains with indefinite Theta_tilde."""
+
+    sigma: float
+    indefinite: Tensor
+
+
+def total_score(*scores: Score) -> Score:
+    """The score of a product of densities. LPost adds two, LPr and LL are one each. Eq. (24)."""
+
+    def score(A_tilde: Tensor, sigma: float) -> Tensor:
+        total = scores[0](A_tilde, sigma)
+        for other in scores[1:]:
+            total = total + other(A_tilde, sigma)
+        return total
+
+    return score
+
+
+class UnknownPairs(NamedTuple):
+    """The unknown pairs as index vectors, both ways round."""
+
+    rows: Tensor
+    cols: Tensor
+
+    @classmethod
+    def of(cls, known: Tensor) -> UnknownPairs:
+        rows, cols = torch.nonzero(known.isnan().triu(1), as_tuple=True)
+        return cls(rows, cols)
+
+    def write(self, A_tilde: Tensor, a: Tensor) -> Tensor:
+        A_tilde = A_tilde.clone()
+        A_tilde[:, self.rows, self.cols] = a
+        A_tilde[:, self.cols, self.rows] = a
+        return A_tilde
+
+
+def _draw(rngs: Sequence[np.random.Generator], unknown: UnknownPairs) -> Tensor:
+    z = np.stack([rng.standard_normal(len(unknown.rows)) for rng in rngs])
+    return torch.as_tensor(z, device=unknown.rows.device)
+
+
+def initial_state(known: Tensor, rngs: Sequence[np.random.Generator]) -> LangevinState:
+    """Known entries as they are; unknown ones N(0.5, 0.5**2), one chain for each rng."""
+    unknown = UnknownPairs.of(known)
+    A_tilde = torch.nan_to_num(known).expand(len(rngs), -1, -1)
+    return LangevinState(unknown.write(A_tilde, 0.5 + 0.5 * _draw(rngs, unknown)))
+
+
+def langevin_step(
+    state: LangevinState, z: Tensor, score: Score, sigma: float, alpha: float, unknown: UnknownPairs
+) -> LangevinState:
+    """One step along the score, with noise ``z``; known entries never move. Eqs. (21), (23)."""
+    slope = score(state.A_tilde, sigma)[:, unknown.rows, unknown.cols]
+    a = state.A_tilde[:, unknown.rows, unknown.cols] + alpha * slope + (2 * alpha) ** 0.5 * z
+    return LangevinState(unknown.write(state.A_tilde, a))
+
+
+def annealed_langevin(
+    score: Score,
+    known: Tensor,
+    schedule: Schedule,
+    rngs: Sequence[np.random.Generator],
+    likelihood: PlugInLikelihood | None = None,
+) -> Iterator[tuple[LangevinState, LangevinInfo]]:
+    """All L*T steps of Algorithm 1, from noise to nearly clean graphs.
+
+    ``known`` (n, n) has 0, 1 and nan, and decides device and precision.
+    ``likelihood`` is only watched, to count indefinite Theta_tilde.
+    """
+    unknown, state = UnknownPairs.of(known), initial_state(known, rngs)
+    calm = torch.zeros(len(rngs), dtype=torch.bool, device=known.device)
+    for sigma in schedule.sigmas:
+        alpha = schedule.step_size(sigma)
+        for _ in range(schedule.T):
+            indefinite = likelihood.indefinite(state.A_tilde) if likelihood else calm
+            z = _draw(rngs, unknown)
+            state = langevin_step(state, z, score, sigma, alpha, unknown)
+            yield state, LangevinInfo(sigma, indefinite)
+        if not state.A_tilde.isfinite().all():
+            raise GraphPriorError(
+                f"a chain left all bounds at noise level {sigma:.3f}: "
+                "use a smaller epsilon, or a larger floor of the likelihood"
+            )
+
+
+def project(A_tilde: Tensor) -> npt.NDArray[np.uint8]:
+    """The nearest graphs: 1 where an entry is at least 0.5."""
+    return (A_tilde >= 0.5).to(torch.uint8).cpu().numpy()
+
+
+def sample_graphs(
+    known: Matrix,
+    prior: Prior | None,
+    likelihood: PlugInLikelihood | None,
+    rng: np.random.Generator,
+    M: int = 10,
+    schedule: Schedule | None = None,
+    device: str | torch.device = "cpu",
+    progress: Progress | None = None,
+) -> Posterior:
+    """M graphs from prior and likelihood (LPost), prior (LPr) or likelihood (LL) alone."""
+    schedule = schedule or Schedule.linear()
+    known_t = torch.as_tensor(known, dtype=torch.float64, device=resolve_device(device))
+    scores: list[Score] = [] if prior is None else [prior.score(known_t)]
+    scores += [] if likelihood is None else [likelihood]
+    if not scores:
+        raise GraphPriorError("neither prior nor likelihood was given: there is nothing to follow")
+    steps = schedule.L * schedule.T
+    by_level = dict.fromkeys(schedule.sigmas, 0.0)
+    at_start = 0.0
+    chain = annealed_langevin(total_score(*scores), known_t, schedule, rng.spawn(M), likelihood)
+    for done, (state, info) in enumerate(chain, start=1):
+        share = float(info.indefinite.double().mean())
+        at_start = share if done == 1 else at_start
+        by_level[info.sigma] += share / schedule.T
+        if progress is not None:
+            progress(done, steps)
+    diagnostics = {
+        "steps": steps,
+        "indefinite_at_start": at_start,
+        "indefinite_by_level": {f"{sigma:.3f}": share for sigma, share in by_level.items()},
+        "indefinite_share": float(np.mean(list(by_level.values()))),
+    }
+    return Posterior.from_samples(project(state.A_tilde), diagnostics)
+
+
+def resolve_device(device: str | torch.device) -> torch.device:
+    """A torch device that is really there."""
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError) as error:
+        first = str(error).splitlines()[0]
+        raise GraphPriorError(f"device {str(device)!r} cannot be used: {first}") from None
+    return chosen

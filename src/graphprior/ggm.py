@@ -1,0 +1,141 @@
+"""Gaussian graphical models: drawing them, and the likelihood of a graph.
+
+The likelihood of a graph needs a precision matrix. The paper plugs one in: the
+constrained estimate ``Theta_hat``, masked by the graph. For a noisy graph the
+mask is not binary, and ``Theta_tilde = Theta_hat * (A_tilde + I)`` moves
+smoothly with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import Matrix
+from graphprior.linalg import cholesky, is_definite, log_determinant
+
+DEFAULT_FLOOR = 0.2
+
+
+def simulate_precision(A: Matrix, rng: np.random.Generator, tries: int = 10) -> Matrix:
+    """Theta_0 with the support of ``A``: a Wishart(n, 10/n I) draw, masked.
+
+    Masking can destroy definiteness; the draw is then repeated.
+    """
+    n = len(A)
+    for _ in range(tries):
+        Z = rng.standard_normal((n, n)) * np.sqrt(10 / n)
+        Theta_0 = (Z @ Z.T) * (A + np.eye(n))
+        if is_definite(Theta_0):
+            return Theta_0
+    raise GraphPriorError(
+        f"no positive definite precision matrix in {tries} draws for a graph of {n} nodes and "
+        f"{int(A.sum() / 2)} edges: dense graphs need more tries"
+    )
+
+
+def simulate_observations(Theta: Matrix, k: int, rng: np.random.Generator) -> Matrix:
+    """X (k, n): rows from N(0, inv(Theta))."""
+    L = cholesky(Theta)
+    if L is None:
+        raise GraphPriorError("Theta is not positive definite: it is no precision matrix")
+    return np.linalg.solve(L.T, rng.standard_normal((len(Theta), k))).T
+
+
+def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
+    """log p(X | Theta), -inf where Theta is not definite. Eq. (5)."""
+    L = cholesky(Theta)
+    if L is None:
+        return -np.inf
+    n = len(S)
+    return 0.5 * k * (log_determinant(L) - float(np.vdot(S, Theta)) - n * np.log(2 * np.pi))
+
+
+def masked_precision(Theta_hat: Tensor, A_tilde: Tensor) -> Tensor:
+    """Theta_tilde = Theta_hat * (A_tilde + I), for graphs (..., n, n). Eq. (25)."""
+    return Theta_hat * (A_tilde + torch.eye(len(Theta_hat)).to(Theta_hat))
+
+
+def approximate_log_posterior(
+    A: Matrix, Theta_hat: Matrix, S: Matrix, k: int, log_prior: float
+) -> float:
+    """log of L_X(Theta_hat * (A + I)) p(A), up to a constant. Eq. (10)."""
+    return log_likelihood(Theta_hat * (A + np.eye(len(A))), S, k) + log_prior
+
+
+@dataclass(frozen=True)
+class PlugInLikelihood:
+    """The paper's likelihood score, for M graphs at once. Eqs. (26)-(27).
+
+    Entry (i, j) moves A_ij and A_ji together; the trace as printed in Eq. (27)
+    is twice this slope (docs/paper.md, Departures).
+
+    While sigma is large ``Theta_tilde`` is often indefinite, with likelihood
+    zero and no slope. Let mu be the eigenvalues of Theta_tilde relative to
+    Theta_hat (all 1 at A = 1). The log-likelihood is k/2 sum(log mu - mu) plus
+    a constant. Rule: below ``floor`` the logarithm is continued by its tangent.
+    The slope is then finite everywhere, exact wherever all mu exceed the floor,
+    independent of units, and leads back to definite matrices. ``floor = None``
+    takes the plain inverse instead, the slope of log|det|, as the authors' code
+    does; it leads further away from them.
+    """
+
+    Theta_hat: Tensor
+    S: Tensor
+    k: int
+    whitener: Tensor
+    floor: float | None = DEFAULT_FLOOR
+
+    @classmethod
+    def create(
+        cls,
+        Theta_hat: Matrix,
+        S: Matrix,
+        k: int,
+        floor: float | None = DEFAULT_FLOOR,
+        device: torch.device | str = "cpu",
+    ) -> PlugInLikelihood:
+        """The likelihood at a definite ``Theta_hat``, on a device."""
+        if floor is not None and not 0 < floor < 1:
+            raise GraphPriorError(f"floor = {floor}: expected a value in (0, 1), or None")
+        L = cholesky(Theta_hat)
+        if L is None:
+            raise GraphPriorError("Theta_hat is not positive definite: it is no precision matrix")
+        Theta_t, S_t, whitener = (
+            torch.as_tensor(matrix, dtype=torch.float64, device=device)
+            for matrix in (Theta_hat, S, np.linalg.inv(L).T)
+        )
+        return cls(Theta_t, S_t, k, whitener, floor)
+
+    def __call__(self, A_tilde: Tensor, sigma: float) -> Tensor:
+        """Slope of log L_X(Theta_tilde) along each pair; sigma plays no part."""
+        Theta_tilde = masked_precision(self.Theta_hat, A_tilde.to(self.Theta_hat))
+        inverse = self._inverse(Theta_tilde)
+        slope = self.k * self.Theta_hat * (inverse - self.S)
+        slope.diagonal(dim1=-2, dim2=-1).zero_()
+        return slope.to(A_tilde)
+
+    def indefinite(self, A_tilde: Tensor) -> Tensor:
+        """Which of the M graphs (M,) have an indefinite Theta_tilde."""
+        Theta_tilde = masked_precision(self.Theta_hat, A_tilde.to(self.Theta_hat))
+        return torch.linalg.cholesky_ex(Theta_tilde).info > 0
+
+    def _inverse(self, Theta_tilde: Tensor) -> Tensor:
+        if self.floor is None:
+            plain: Tensor = torch.linalg.inv(Theta_tilde)
+            return plain
+        W = self.whitener
+        relative = W.mT @ Theta_tilde @ W
+        identity = torch.eye(len(W)).to(W)
+        low = torch.linalg.cholesky_ex(relative - self.floor * identity).info > 0
+        # Eigenvalues cost ten times a Cholesky factor and few graphs need them late in a chain.
+        high = torch.where(low[..., None, None], identity, relative)
+        inverse = torch.cholesky_inverse(torch.linalg.cholesky_ex(high).L)
+        if low.any():
+            mu, vectors = torch.linalg.eigh(relative[low])
+            inverse[low] = (vectors / mu.clamp(min=self.floor)[..., None, :]) @ vectors.mT
+        return W @ inverse @ W.mT

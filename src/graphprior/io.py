@@ -1,0 +1,168 @@
+"""A user's tables in, result folders out.
+
+Nothing is written unless all of it is: a result is built in a hidden folder
+beside its place and then moved there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+
+from graphprior.errors import GraphPriorError
+from graphprior.estimate import PartialGGM, partial_correlations
+from graphprior.graphs import Matrix, align_known, pairs
+
+EDGE_TABLE = ["source", "target", "present"]
+
+
+def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    if not path.is_file():
+        raise GraphPriorError(f"{path}: no such file")
+    try:
+        separator = "\t" if path.suffix.lower() == ".tsv" else ","
+        table: pd.DataFrame = pd.read_csv(path, sep=separator, **options)
+    except (ValueError, UnicodeDecodeError, pd.errors.ParserError) as error:
+        raise GraphPriorError(f"{path} is not a table ({str(error).strip()})") from None
+    return table
+
+
+def read_observations(path: str | Path) -> pd.DataFrame:
+    """A CSV or TSV file: a header with the variables' names, one observation a row."""
+    path = Path(path)
+    header = _read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+    names = [str(c).strip() for c in header.iloc[0]]
+    repeated = sorted({c for c in names if names.count(c) > 1})
+    if repeated:
+        raise GraphPriorError(f"{path}: column {repeated[0]!r} occurs twice: names must differ")
+    table = _read_csv(path)
+    if table.shape[1] != len(names):
+        raise GraphPriorError(
+            f"{path}: the header has {len(names)} names but rows have {table.shape[1]} values"
+        )
+    table.columns = pd.Index(names)
+    for name in names:
+        if not pd.api.types.is_numeric_dtype(table[name]):
+            bad = pd.to_numeric(table[name], errors="coerce").isna()
+            row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
+            raise GraphPriorError(
+                f"{path}: column {name!r} is not numeric (row {row + 2}: "
+                f"{table[name].iloc[row]!r}); remove it or turn it into numbers"
+            )
+    return table
+
+
+def read_known(path: str | Path, names: Sequence[str]) -> Matrix:
+    """A known part: a named matrix of 0, 1 and empty, or a table source, target, present.
+
+    Pairs that an edge table does not mention are unknown.
+    """
+    path = Path(path)
+    table = _read_csv(path, dtype=str, keep_default_na=False)
+    columns = [str(c).strip() for c in table.columns]
+    if columns == EDGE_TABLE:
+        return known_from_edge_table(table.to_numpy(dtype=str), names, path.name)
+    if "source" in columns or "target" in columns:
+        raise GraphPriorError(
+            f"{path}: columns are {columns}: an edge table has exactly {', '.join(EDGE_TABLE)}"
+        )
+    matrix = table.set_index(table.columns[0])
+    matrix.index = pd.Index([str(c).strip() for c in matrix.index])
+    matrix.columns = pd.Index(columns[1:])
+    empty = {"": "nan", "NA": "nan", "NaN": "nan", "?": "nan"}
+    return align_known(matrix.map(lambda entry: empty.get(entry.strip(), entry)), names)
+
+
+def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known") -> Matrix:
+    """The matrix that an edge table (source, target, present) describes."""
+    index = {name: i for i, name in enumerate(names)}
+    n = len(names)
+    known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
+    for number, (a, b, present) in enumerate(rows, start=2):
+        a, b, present = str(a).strip(), str(b).strip(), str(present).strip()
+        for name in (a, b):
+            if name not in index:
+                raise GraphPriorError(
+                    f"{source} row {number}: {name!r} is no column of X "
+                    f"(X has {', '.join(list(names)[:5])}{', ...' if n > 5 else ''})"
+                )
+        if a == b:
+            raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
+        if present not in ("0", "1"):
+            raise GraphPriorError(
+                f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
+            )
+        i, j, value = index[a], index[b], float(present)
+        if not np.isnan(known[i, j]) and known[i, j] != value:
+            raise GraphPriorError(
+                f"{source} row {number} contradicts an earlier row about {a!r} and {b!r}"
+            )
+        known[i, j] = known[j, i] = value
+    return known
+
+
+def edge_table(model: PartialGGM) -> pd.DataFrame:
+    """Every pair of a fitted model, likeliest first."""
+    problem = model.problem_
+    rows, cols = pairs(problem.n)
+    names = np.array(problem.names, dtype=object)
+    table = pd.DataFrame(
+        {
+            "source": names[rows],
+            "target": names[cols],
+            "probability": model.edge_probabilities_[rows, cols],
+            "standard_error": model.edge_errors_[rows, cols],
+            "edge": model.adjacency_[rows, cols].astype(int),
+            "known": problem.O[rows, cols].astype(int),
+            "partial_correlation": partial_correlations(model.precision_)[rows, cols],
+        }
+    )
+    return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+
+
+def file_hash(path: str | Path) -> str:
+    """SHA-256 of a file, to tell later what a result was made from."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+@contextmanager
+def whole_folder(out: Path) -> Iterator[Path]:
+    """A folder to fill that appears at ``out`` only when it is complete."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    hidden = out.parent / f".{out.name}.{os.getpid()}.tmp"
+    hidden.mkdir()
+    try:
+        yield hidden
+        if out.is_dir():
+            out.rmdir()  # empty, or it would have been refused
+        os.replace(hidden, out)
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def write_result(folder: Path, model: PartialGGM, run: dict[str, Any]) -> None:
+    """edges.csv, result.npz, graph.graphml and run.json of a fitted model."""
+    edge_table(model).to_csv(folder / "edges.csv", index=False, float_format="%.6g")
+    np.savez_compressed(
+        folder / "result.npz",
+        names=np.array(model.problem_.names, dtype=np.str_),
+        known=model.problem_.known,
+        edge_probabilities=model.edge_probabilities_,
+        edge_errors=model.edge_errors_,
+        adjacency=model.adjacency_,
+        precision=model.precision_,
+        samples=model.samples_,
+    )
+    nx.write_graphml(model.to_networkx(), folder / "graph.graphml")
+    content = {**run, "diagnostics": model.diagnostics_}
+    (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

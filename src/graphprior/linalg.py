@@ -1,0 +1,40 @@
+"""Small matrix facts used throughout: definiteness, inverse, log-determinant, units."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from graphprior.graphs import Matrix
+
+
+def cholesky(A: Matrix) -> Matrix | None:
+    """Lower Cholesky factor, or None when ``A`` is not positive definite."""
+    L, info = lapack.dpotrf(A, lower=1, clean=1)
+    # LAPACK lets an infinite or nan pivot pass; such a matrix is not definite.
+    return L if info == 0 and np.isfinite(L.sum()) else None
+
+
+def is_definite(A: Matrix) -> bool:
+    """Whether a symmetric matrix is positive definite to machine precision."""
+    return cholesky(A) is not None
+
+
+def inverse_from_cholesky(L: Matrix) -> Matrix:
+    """inv(L L^T), symmetric to the last bit."""
+    lower, _ = lapack.dpotri(L, lower=1)
+    lower = np.tril(lower)
+    return lower + np.tril(lower, -1).T
+
+
+def log_determinant(L: Matrix) -> float:
+    """log det(L L^T)."""
+    return 2.0 * float(np.log(np.diag(L)).sum())
+
+
+def to_unit_diagonal(A: Matrix) -> tuple[Matrix, Matrix]:
+    """``A`` scaled to a unit diagonal, and the scale: A = scale_i scale_j A_unit."""
+    scale = np.sqrt(np.diag(A))
+    unit = A / scale[:, None] / scale
+    np.fill_diagonal(unit, 1.0)
+    return unit, scale

@@ -1,0 +1,148 @@
+"""Pictures: axes in, axes out; colours that the colour-blind can tell apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from matplotlib.figure import Figure
+
+from graphprior.graphs import Matrix
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+KNOWN, FOUND, UNKNOWN = "#3b3b3b", "#0072b2", "#e69f00"
+CELLS = "cividis"
+
+
+def layout(A: Matrix, names: tuple[str, ...]) -> dict[str, Any]:
+    """A place for each node that depends on the graph alone."""
+    graph = nx.relabel_nodes(nx.from_numpy_array(A), dict(enumerate(names)))
+    places: dict[str, Any] = nx.spring_layout(graph, seed=1, iterations=200)
+    return places
+
+
+def plot_graph(
+    ax: Axes,
+    P: Matrix,
+    names: tuple[str, ...],
+    places: dict[str, Any],
+    mask: Matrix,
+    colour: str,
+    labels: bool = True,
+) -> Axes:
+    """Edges of ``mask`` as lines whose width and opacity are their probability ``P``."""
+    rows, cols = np.nonzero(np.triu(mask, 1))
+    for i, j in zip(rows, cols, strict=True):
+        (x0, y0), (x1, y1) = places[names[i]], places[names[j]]
+        p = float(P[i, j])
+        ax.plot([x0, x1], [y0, y1], color=colour, alpha=0.2 + 0.8 * p, lw=0.5 + 2.5 * p, zorder=1)
+    xy = np.array([places[name] for name in names])
+    ax.scatter(xy[:, 0], xy[:, 1], s=60, color="white", edgecolor=KNOWN, zorder=2)
+    if labels and len(names) <= 60:
+        for name, (x, y) in places.items():
+            ax.annotate(
+                name, (x, y), textcoords="offset points", xytext=(5, 4), fontsize=7, zorder=3
+            )
+    ax.set_axis_off()
+    return ax
+
+
+def plot_known(ax: Axes, known: Matrix, names: tuple[str, ...], places: dict[str, Any]) -> Axes:
+    """What was known: edges, and unknown pairs as faint lines (their number when too many)."""
+    unknown = np.isnan(known)
+    np.fill_diagonal(unknown, False)
+    if unknown.sum() <= 1000:
+        plot_graph(ax, np.zeros(known.shape), names, places, unknown, UNKNOWN, labels=False)
+    plot_graph(ax, np.ones(known.shape), names, places, known == 1, KNOWN)
+    edges = int(np.nansum(known) // 2)
+    ax.set_title(f"known: {edges} edges (dark); {unknown.sum() // 2} pairs unknown", fontsize=9)
+    return ax
+
+
+def plot_found(ax: Axes, model: Any, places: dict[str, Any]) -> Axes:
+    """Known edges, and found ones by probability."""
+    problem = model.problem_
+    plot_graph(
+        ax, np.ones(problem.known.shape), problem.names, places, problem.known == 1, KNOWN,
+        labels=False,
+    )  # fmt: skip
+    found = (model.adjacency_ == 1) & problem.U
+    plot_graph(ax, model.edge_probabilities_, problem.names, places, found, FOUND)
+    ax.set_title(
+        f"found: {found.sum() // 2} more edges (blue, thicker is likelier)", fontsize=9
+    )
+    return ax
+
+
+def plot_probabilities(ax: Axes, model: Any) -> Axes:
+    """The matrix of edge probabilities; dots mark what was known."""
+    image = ax.imshow(model.edge_probabilities_, vmin=0, vmax=1, cmap=CELLS)
+    rows, cols = np.nonzero(model.problem_.O)
+    ax.scatter(cols, rows, s=3, color="#d55e00", marker="s", linewidths=0)
+    names = model.problem_.names
+    if len(names) <= 30:
+        ax.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
+        ax.set_yticks(range(len(names)), names, fontsize=6)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7, label="probability of an edge")
+    ax.set_title("how sure: probability of each pair (dot: known)", fontsize=9)
+    return ax
+
+
+def plot_certainty(ax: Axes, model: Any, most: int = 25) -> Axes:
+    """The unknown pairs that are likeliest to be edges, with two standard errors."""
+    U = np.triu(model.problem_.U)
+    rows, cols = np.nonzero(U)
+    order = np.argsort(-model.edge_probabilities_[rows, cols], kind="stable")[:most]
+    rows, cols = rows[order], cols[order]
+    p, error = model.edge_probabilities_[rows, cols], model.edge_errors_[rows, cols]
+    y = np.arange(len(rows))[::-1]
+    ax.errorbar(
+        p, y, xerr=[np.minimum(2 * error, p), np.minimum(2 * error, 1 - p)],
+        fmt="o", ms=4, color=FOUND, ecolor="#999999", lw=1,
+    )  # fmt: skip
+    names = model.problem_.names
+    labels = [f"{names[i]} – {names[j]}" for i, j in zip(rows, cols, strict=True)]
+    ax.set_yticks(y, labels, fontsize=6)
+    ax.axvline(model.threshold, color=UNKNOWN, lw=1, ls="--")
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xlabel("probability of an edge (bar: two standard errors)", fontsize=8)
+    ax.set_title("unknown pairs, likeliest first", fontsize=9)
+    return ax
+
+
+def picture(model: Any) -> Figure:
+    """What was known, what was found, and how sure it is, on one page."""
+    problem = model.problem_
+    places = layout(model.adjacency_, problem.names)
+    figure = Figure(figsize=(13, 11), layout="constrained")
+    axes = figure.subplots(2, 2)
+    plot_known(axes[0, 0], problem.known, problem.names, places)
+    plot_found(axes[0, 1], model, places)
+    plot_probabilities(axes[1, 0], model)
+    plot_certainty(axes[1, 1], model)
+    facts = model.diagnostics_
+    figure.suptitle(
+        f"{facts['n']} variables, {facts['k']} observations, {facts['unknown_pairs']} unknown pairs, "
+        f"{len(model.samples_)} graphs drawn"
+        + ("" if facts["mle_exists"] else "; too few observations, covariance shrunk"),
+        fontsize=10,
+    )
+    return figure
+
+
+def plot_degree_histograms(sets: dict[str, dict[str, Any]]) -> Figure:
+    """Degree histograms of sets of graphs next to each other."""
+    figure = Figure(figsize=(7, 3.5), layout="constrained")
+    ax = figure.subplots()
+    width = 0.8 / len(sets)
+    for s, ((name, facts), colour) in enumerate(zip(sets.items(), (FOUND, UNKNOWN), strict=False)):
+        histogram = np.asarray(facts["degree_histogram"])
+        label = f"{name}: density {facts['density']:.3f}, clustering {facts['clustering']:.3f}"
+        ax.bar(np.arange(len(histogram)) + s * width, histogram, width, color=colour, label=label)
+    ax.set_xlabel("degree")
+    ax.set_ylabel("share of nodes")
+    ax.legend(fontsize=8)
+    return figure

@@ -1,4 +1,4 @@
-"""Find the graph behind Gaussian data when part of it is known and examples of such graphs exist."""
+"""Find the graph behind Gaussian data when part of it is known and examples exist."""
 
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM

@@ -114,7 +114,8 @@ def _newton_direction(W: Matrix, slope: Matrix, movable: Mask, accuracy: float) 
         if np.sqrt(rz) <= stop:
             break
         p = z + (rz / previous) * p
-    return (D + D.T) / 2
+    direction: Matrix = (D + D.T) / 2
+    return direction
 
 
 def _objective(L: Matrix, Theta: Matrix, S: Matrix, penalty: Matrix) -> float:
@@ -138,7 +139,8 @@ def _direction(
         return D
     held = np.where(crossing, -Theta, 0.0)
     rest = movable & ~crossing
-    repaired = held + _newton_direction(W, np.where(rest, slope + W @ held @ W, 0.0), rest, accuracy)
+    slope_after = np.where(rest, slope + W @ held @ W, 0.0)
+    repaired = held + _newton_direction(W, slope_after, rest, accuracy)
     return repaired if np.vdot(slope, repaired) < 0 else D
 
 
@@ -217,7 +219,7 @@ def check_penalty(Lambda: Matrix, n: int) -> Matrix:
     """A symmetric, non-negative penalty matrix with a finite diagonal."""
     Lambda = np.asarray(Lambda, dtype=np.float64)
     if Lambda.shape != (n, n):
-        raise GraphPriorError(f"Lambda has shape {Lambda.shape}: expected ({n}, {n}), one per entry")
+        raise GraphPriorError(f"Lambda has shape {Lambda.shape}: expected ({n}, {n})")
     if np.isnan(Lambda).any() or (Lambda < 0).any() or not np.array_equal(Lambda, Lambda.T):
         raise GraphPriorError("Lambda must be symmetric with entries from 0 to inf")
     if np.isinf(np.diag(Lambda)).any():

@@ -31,7 +31,7 @@ def simulate_precision(A: Matrix, rng: np.random.Generator, tries: int = 10) -> 
         Z = rng.standard_normal((n, n)) * np.sqrt(10 / n)
         Theta_0 = (Z @ Z.T) * (A + np.eye(n))
         if is_definite(Theta_0):
-            return Theta_0
+            return np.asarray(Theta_0)
     raise GraphPriorError(
         f"no positive definite precision matrix in {tries} draws for a graph of {n} nodes and "
         f"{int(A.sum() / 2)} edges: dense graphs need more tries"
@@ -43,7 +43,8 @@ def simulate_observations(Theta: Matrix, k: int, rng: np.random.Generator) -> Ma
     L = cholesky(Theta)
     if L is None:
         raise GraphPriorError("Theta is not positive definite: it is no precision matrix")
-    return np.linalg.solve(L.T, rng.standard_normal((len(Theta), k))).T
+    X: Matrix = np.linalg.solve(L.T, rng.standard_normal((len(Theta), k))).T
+    return X
 
 
 def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
@@ -52,7 +53,7 @@ def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
     if L is None:
         return -np.inf
     n = len(S)
-    return 0.5 * k * (log_determinant(L) - float(np.vdot(S, Theta)) - n * np.log(2 * np.pi))
+    return 0.5 * k * (log_determinant(L) - float(np.vdot(S, Theta)) - n * float(np.log(2 * np.pi)))
 
 
 def masked_precision(Theta_hat: Tensor, A_tilde: Tensor) -> Tensor:
@@ -122,7 +123,8 @@ class PlugInLikelihood:
     def indefinite(self, A_tilde: Tensor) -> Tensor:
         """Which of the M graphs (M,) have an indefinite Theta_tilde."""
         Theta_tilde = masked_precision(self.Theta_hat, A_tilde.to(self.Theta_hat))
-        return torch.linalg.cholesky_ex(Theta_tilde).info > 0
+        bad: Tensor = torch.linalg.cholesky_ex(Theta_tilde).info > 0
+        return bad
 
     def _inverse(self, Theta_tilde: Tensor) -> Tensor:
         if self.floor is None:

@@ -63,11 +63,11 @@ def observed_mask(known: Matrix) -> Mask:
 
 def check_adjacency(A: Any, name: str = "A") -> Matrix:
     """``A`` as a float matrix, or an error that says which entry is not a graph's."""
-    A = check_known(A, name=name)
-    if np.isnan(A).any():
-        i, j = np.argwhere(np.isnan(A))[0]
+    whole = check_known(A, name=name)
+    if np.isnan(whole).any():
+        i, j = np.argwhere(np.isnan(whole))[0]
         raise GraphPriorError(f"{name}[{i}, {j}] is nan: a whole graph has entries 0 and 1 only")
-    return A
+    return whole
 
 
 def check_known(known: Any, n: int | None = None, name: str = "known") -> Matrix:
@@ -76,7 +76,8 @@ def check_known(known: Any, n: int | None = None, name: str = "known") -> Matrix
         A = np.array(known, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise GraphPriorError(
-            f"{name} is not a matrix of numbers ({error}): expected 0 (no edge), 1 (edge), nan (unknown)"
+            f"{name} is not a matrix of numbers ({error}): "
+            "expected 0 (no edge), 1 (edge), nan (unknown)"
         ) from None
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise GraphPriorError(f"{name} has shape {A.shape}: expected a square matrix")
@@ -110,21 +111,22 @@ def _refuse_first(bad: Mask, A: Matrix, name: str, rule: str) -> None:
 
 def check_observations(X: Any) -> Matrix:
     """``X`` as a (k, n) float matrix, or an error naming what cannot be used."""
+    table: Matrix
     try:
-        X = np.array(X, dtype=np.float64)
+        table = np.array(X, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise GraphPriorError(f"X is not a table of numbers: {error}") from None
-    if X.ndim != 2:
-        raise GraphPriorError(f"X has shape {X.shape}: expected (observations, variables)")
-    if not np.isfinite(X).all():
-        t, i = np.argwhere(~np.isfinite(X))[0]
+    if table.ndim != 2:
+        raise GraphPriorError(f"X has shape {table.shape}: expected (observations, variables)")
+    if not np.isfinite(table).all():
+        t, i = np.argwhere(~np.isfinite(table))[0]
         raise GraphPriorError(
-            f"X[{t}, {i}] = {X[t, i]}: every entry must be a finite number "
-            f"({int((~np.isfinite(X)).sum())} are not); drop or impute those rows"
+            f"X[{t}, {i}] is {'NaN' if np.isnan(table[t, i]) else table[t, i]}: every entry must be a "
+            f"finite number ({int((~np.isfinite(table)).sum())} are not); drop or impute those rows"
         )
-    if len(X) < 2:
-        raise GraphPriorError(f"X has {len(X)} row(s): at least 2 observations are needed")
-    return X
+    if len(table) < 2:
+        raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")
+    return table
 
 
 def refuse_constant_columns(X: Matrix, names: Sequence[str]) -> None:
@@ -148,7 +150,9 @@ def node_names(X: Any, n: int) -> tuple[str, ...]:
     names = tuple(str(c) for c in columns)
     repeated = sorted({c for c in names if names.count(c) > 1}) if len(set(names)) < n else []
     if repeated:
-        raise GraphPriorError(f"column name {repeated[0]!r} occurs more than once: names must differ")
+        raise GraphPriorError(
+            f"column name {repeated[0]!r} occurs more than once: names must differ"
+        )
     return names
 
 
@@ -225,12 +229,12 @@ class Problem:
     @property
     def k(self) -> int:
         """Number of observations."""
-        return self.X.shape[0]
+        return int(self.X.shape[0])
 
     @property
     def n(self) -> int:
         """Number of variables."""
-        return self.X.shape[1]
+        return int(self.X.shape[1])
 
     @property
     def U(self) -> Mask:

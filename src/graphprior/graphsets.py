@@ -41,9 +41,9 @@ def from_networkx(graph: Any, name: str = "graph") -> Matrix:
     if graph.is_multigraph():
         raise GraphPriorError(f"{name} has multiple edges: expected a simple graph")
     weights = {w for _, _, w in graph.edges(data="weight", default=1)}
-    if weights - {1, 1.0}:
+    if weights - {1}:
         raise GraphPriorError(
-            f"{name} is weighted (for example {sorted(weights - {1, 1.0}, key=str)[0]!r}): "
+            f"{name} is weighted (for example {sorted(weights - {1}, key=str)[0]!r}): "
             "expected edges without weights; decide which ones count and drop the weights"
         )
     return check_adjacency(nx.to_numpy_array(graph, weight=None), name=name)

@@ -127,7 +127,10 @@ def edge_table(model: PartialGGM) -> pd.DataFrame:
             "partial_correlation": partial_correlations(model.precision_)[rows, cols],
         }
     )
-    return table.sort_values("probability", ascending=False, kind="stable", ignore_index=True)
+    ranked: pd.DataFrame = table.sort_values(
+        "probability", ascending=False, kind="stable", ignore_index=True
+    )
+    return ranked
 
 
 def file_hash(path: str | Path) -> str:

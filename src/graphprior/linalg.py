@@ -24,7 +24,8 @@ def inverse_from_cholesky(L: Matrix) -> Matrix:
     """inv(L L^T), symmetric to the last bit."""
     lower, _ = lapack.dpotri(L, lower=1)
     lower = np.tril(lower)
-    return lower + np.tril(lower, -1).T
+    inverse: Matrix = lower + np.tril(lower, -1).T
+    return inverse
 
 
 def log_determinant(L: Matrix) -> float:

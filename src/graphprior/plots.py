@@ -71,9 +71,7 @@ def plot_found(ax: Axes, model: Any, places: dict[str, Any]) -> Axes:
     )  # fmt: skip
     found = (model.adjacency_ == 1) & problem.U
     plot_graph(ax, model.edge_probabilities_, problem.names, places, found, FOUND)
-    ax.set_title(
-        f"found: {found.sum() // 2} more edges (blue, thicker is likelier)", fontsize=9
-    )
+    ax.set_title(f"found: {found.sum() // 2} more edges (blue, thicker is likelier)", fontsize=9)
     return ax
 
 
@@ -125,8 +123,8 @@ def picture(model: Any) -> Figure:
     plot_certainty(axes[1, 1], model)
     facts = model.diagnostics_
     figure.suptitle(
-        f"{facts['n']} variables, {facts['k']} observations, {facts['unknown_pairs']} unknown pairs, "
-        f"{len(model.samples_)} graphs drawn"
+        f"{facts['n']} variables, {facts['k']} observations, "
+        f"{facts['unknown_pairs']} unknown pairs, {len(model.samples_)} graphs drawn"
         + ("" if facts["mle_exists"] else "; too few observations, covariance shrunk"),
         fontsize=10,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import platform
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,8 +34,8 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Progress]:
-    """A bar with the time left, shown only on a terminal."""
+def progress(what: str) -> Iterator[Callable[..., None]]:
+    """A bar with the time left, shown only on a terminal; report (done, total, words) to it."""
     out = console()
     bar = Progress(
         TextColumn("{task.description}"),
@@ -48,9 +48,13 @@ def progress(what: str, total: int) -> Iterator[Progress]:
         disable=not out.is_terminal,
         transient=True,
     )
+
+    def report(done: int, total: int, words: str = what) -> None:
+        bar.update(task, completed=done, total=total, description=words)
+
     with bar:
-        bar.add_task(what, total=total)
-        yield bar
+        task = bar.add_task(what, total=None)
+        yield report
 
 
 def print_json(value: Any) -> None:

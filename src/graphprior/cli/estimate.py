@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from graphprior.cli.common import console, machine, new_folder, print_json, progress, versions
+from graphprior.engines.langevin import Progress
 from graphprior.errors import GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.io import (
@@ -23,14 +24,12 @@ from graphprior.io import (
 from graphprior.plots import picture
 
 
-def fit_with_progress(
-    make: Callable[[Callable[[int, int], None]], PartialGGM], X: Any, known: Any
-) -> PartialGGM:
+def fit_with_progress(make: Callable[[Progress], PartialGGM], X: Any, known: Any) -> PartialGGM:
     """Fit while showing a bar; the package's warnings become one line each."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphPriorWarning)
-        with progress("drawing graphs", 1) as bar:
-            model = make(lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total))
+        with progress("drawing graphs") as report:
+            model = make(report)
             model.fit(X, known=known)
     for warning in caught:
         if issubclass(warning.category, GraphPriorWarning):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -55,11 +56,20 @@ def generate(
         refuse_too_large(prior, n, M)
         known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
         posterior = sample_graphs(
-            known, prior, None, np.random.default_rng([seed, n]), M, schedule,
-            progress=lambda done, total, g=g: report(g * total + done, len(groups) * total),
-        )  # fmt: skip
+            known,
+            prior,
+            None,
+            np.random.default_rng([seed, n]),
+            M,
+            schedule,
+            progress=partial(_report_group, report, g, len(groups)),
+        )
         graphs += list(posterior.samples.astype(np.float64))
     return graphs
+
+
+def _report_group(report: Progress, group: int, groups: int, done: int, total: int) -> None:
+    report(group * total + done, groups * total)
 
 
 def comparison_table(drawn: dict[str, Any], real: dict[str, Any]) -> Table:
@@ -95,11 +105,8 @@ def sample_command(
     network, real = load_prior(prior), None if compare is None else read_graphs(compare)
     sizes = draw_sizes(read_card(prior), nodes, count, seed)
     schedule = Schedule.linear() if paper_schedule else GENERATION
-    with progress("drawing graphs", 1) as bar:
-        graphs = generate(
-            network, sizes, seed, schedule,
-            lambda done, total: bar.update(bar.task_ids[0], completed=done, total=total),
-        )  # fmt: skip
+    with progress("drawing graphs") as report:
+        graphs = generate(network, sizes, seed, schedule, report)
     facts: dict[str, Any] = {"prior": Path(prior).name, "seed": seed, "count": count}
     facts |= {"schedule": "paper" if paper_schedule else "generation"}
     facts |= {"drawn": graph_statistics(graphs), "versions": versions(), "machine": machine()}
@@ -114,9 +121,7 @@ def sample_command(
             nx.write_graphml(nx.from_numpy_array(A, edge_attr=None), folder / f"{g:04d}.graphml")
         (folder / "statistics.json").write_text(json.dumps(facts, indent=1) + "\n")
         if real is not None:
-            figure = plot_degree_histograms(
-                {"drawn": facts["drawn"], "given": facts["given"]}
-            )
+            figure = plot_degree_histograms({"drawn": facts["drawn"], "given": facts["given"]})
             figure.savefig(folder / "degrees.png", dpi=130)
     if as_json:
         print_json(facts)

@@ -49,9 +49,7 @@ def checkpoint_path(out: Path) -> Path:
     return out.with_name(out.name + ".checkpoint")
 
 
-def _start(
-    graphs: list[Matrix], out: Path, config: TrainingConfig, restart: bool
-) -> TrainingState:
+def _start(graphs: list[Matrix], out: Path, config: TrainingConfig, restart: bool) -> TrainingState:
     checkpoint = checkpoint_path(out)
     if checkpoint.exists() and not restart:
         state = load_checkpoint(checkpoint, config, graphs_hash(graphs))
@@ -71,12 +69,10 @@ def _run(
 ) -> bool:
     """Train to the end (True) or to the first Ctrl-C (False), saving as it goes."""
     data, saved = graphs_hash(graphs), time.monotonic()
-    with progress("training", config.steps) as bar, interrupt_flag() as interrupted:
-        for state in train(graphs, config, state):
+    with progress("training") as report, interrupt_flag() as interrupted:
+        for _ in train(graphs, config, state):
             loss = state.history[-1]["loss"] if state.history else state.loss
-            bar.update(
-                bar.task_ids[0], completed=state.step, description=f"training, loss {loss:.5f}"
-            )
+            report(state.step, config.steps, f"training, loss {loss:.5f}")
             if time.monotonic() - saved > checkpoint_seconds or interrupted:
                 save_checkpoint(checkpoint_path(out), state, config, data)
                 saved = time.monotonic()
@@ -93,7 +89,7 @@ def train_command(
     steps: Annotated[int, typer.Option(help="Training steps.")] = TrainingConfig.steps,
     batch: Annotated[int, typer.Option(help="Graphs in a step.")] = TrainingConfig.batch,
     seed: Annotated[int, typer.Option(help="Seed of split, weights and noise.")] = 0,
-    licence: Annotated[str, typer.Option(help="Licence of the graphs, for the card.")] = "not stated",
+    licence: Annotated[str, typer.Option(help="Licence of the graphs.")] = "not stated",
     checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 30.0,
     restart: Annotated[bool, typer.Option(help="Ignore a checkpoint and replace --out.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
@@ -120,10 +116,8 @@ def train_command(
         "name": out.stem,
         "kind": EDPGNNPrior.kind,
         "graphs": {**facts, "licence": licence},
-        "command": shlex.join(
-            ["graphprior", "train", source, "--out", out.name, "--steps", str(steps)]
-            + ["--batch", str(batch), "--seed", str(seed), "--licence", licence]
-        ),
+        "command": f"graphprior train {shlex.quote(source)} --out {shlex.quote(out.name)} "
+        f"--steps {steps} --batch {batch} --seed {seed} --licence {shlex.quote(licence)}",
         "training": as_dict(config),
         "parameters": count_parameters(state.network),
         "validation": {
@@ -138,5 +132,3 @@ def train_command(
     console().print(f"wrote {out} and {out.with_suffix('.json')}")
     if as_json:
         print_json(card)
-
-

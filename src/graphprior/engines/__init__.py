@@ -1,0 +1,1 @@
+"""Engines: from a problem, a prior and a likelihood to a Posterior."""

@@ -58,10 +58,12 @@ class UnknownPairs(NamedTuple):
 
     @classmethod
     def of(cls, known: Tensor) -> UnknownPairs:
+        """The pairs whose entry of ``known`` is nan."""
         rows, cols = torch.nonzero(known.isnan().triu(1), as_tuple=True)
         return cls(rows, cols)
 
     def write(self, A_tilde: Tensor, a: Tensor) -> Tensor:
+        """``A_tilde`` (M, n, n) with its unknown entries replaced by ``a`` (M, |U|)."""
         A_tilde = A_tilde.clone()
         A_tilde[:, self.rows, self.cols] = a
         A_tilde[:, self.cols, self.rows] = a
@@ -143,7 +145,7 @@ def sample_graphs(
     by_level = dict.fromkeys(schedule.sigmas, 0.0)
     at_start = 0.0
     chain = annealed_langevin(total_score(*scores), known_t, schedule, rng.spawn(M), likelihood)
-    for done, (state, info) in enumerate(chain, start=1):
+    for done, (state, info) in enumerate(chain, start=1):  # noqa: B007 (the last is the result)
         share = float(info.indefinite.double().mean())
         at_start = share if done == 1 else at_start
         by_level[info.sigma] += share / schedule.T

@@ -1,0 +1,1 @@
+"""Priors over graphs: exact ones, and one learned from examples."""

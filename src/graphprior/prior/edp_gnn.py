@@ -82,7 +82,8 @@ class EDPLayer(nn.Module):
         y = self.node_norm(x)
         ends, factor = self.ends(y), self.product(y)
         gain, shift = self.pair_level(level)[:, None, None].chunk(2, -1)
-        h = self.pair_in(e) + ends[:, :, None] + ends[:, None] + factor[:, :, None] * factor[:, None]
+        h = self.pair_in(e) + ends[:, :, None] + ends[:, None]
+        h = h + factor[:, :, None] * factor[:, None]
         E = E + self.pair_out(F.silu(h * (1 + gain) + shift))
         return E, x
 

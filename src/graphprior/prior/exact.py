@@ -112,7 +112,7 @@ def alternating_k_stars(A: npt.NDArray[np.float64], gamma: float) -> npt.NDArray
     """
     degree = A.sum(-1)
     stars: npt.NDArray[np.float64] = gamma**2 * ((1 - 1 / gamma) ** degree - 1 + degree / gamma)
-    return stars.sum(-1)
+    return np.asarray(stars.sum(-1))
 
 
 def ergm_log_weight(

@@ -174,10 +174,9 @@ def load_checkpoint(path: Path, config: TrainingConfig, data: str) -> TrainingSt
         _load_part(getattr(state, part), tensors, part)
     moments: dict[int, dict[str, Tensor]] = {}
     for index, (name, _) in enumerate(state.network.named_parameters()):
-        keys = ("step", "exp_avg", "exp_avg_sq")
-        found = {key: tensors[f"adam.{name}.{key}"] for key in keys if f"adam.{name}.{key}" in tensors}
-        if found:
-            moments[index] = found
+        keys = {key: f"adam.{name}.{key}" for key in ("step", "exp_avg", "exp_avg_sq")}
+        if keys["step"] in tensors:
+            moments[index] = {key: tensors[full] for key, full in keys.items()}
     adam = state.optimizer.state_dict()
     state.optimizer.load_state_dict({"state": moments, "param_groups": adam["param_groups"]})
     state.step = int(header["step"])
@@ -190,4 +189,3 @@ def _load_part(network: nn.Module, tensors: dict[str, Tensor], part: str) -> Non
     network.load_state_dict(
         {key[len(prefix) :]: value for key, value in tensors.items() if key.startswith(prefix)}
     )
-

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 
@@ -173,7 +174,8 @@ def train(
 ) -> Iterator[TrainingState]:
     """Yield the state after every step from where it stands to ``config.steps``.
 
-    ``state.best`` is the averaged network with the lowest validation loss.
+    It is one object, updated in place. ``state.best`` is the averaged network
+    with the lowest validation loss.
     """
     state = state or new_state(config)
     learn, held_out = split(check_graphs(graphs), config)
@@ -201,8 +203,7 @@ def fit_prior(graphs: Sequence[object], config: TrainingConfig | None = None) ->
     config = config or TrainingConfig()
     matrices = check_graphs(graphs)
     state = new_state(config)
-    for state in train(matrices, config, state):  # noqa: B007 (the last state is the result)
-        pass
+    deque(train(matrices, config, state), maxlen=0)  # run to the end
     return EDPGNNPrior(state.best)
 
 

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
 from graphprior.covariance import PrecisionEstimate, constrained_mle
-from graphprior.engines.langevin import sample_graphs
+from graphprior.engines.langevin import resolve_device, sample_graphs
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.ggm import PlugInLikelihood
@@ -198,6 +198,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             raise GraphPriorError(f"n_samples = {self.n_samples}: at least 1 graph must be drawn")
         if not 0 < self.threshold <= 1:
             raise GraphPriorError(f"threshold = {self.threshold}: expected a value in (0, 1]")
+        resolve_device(self.device)
 
     def _keep_known(self) -> PartialGGM:
         """Nothing to estimate: give back what is known, with a notice."""

@@ -1,0 +1,33 @@
+import os
+
+# One thread: small matrices gain nothing from more, and the last bits stay the same.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import settings
+
+torch.set_num_threads(1)
+settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
+settings.load_profile("default")
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say how close the learned scores came, not only that they came close enough."""
+    reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])
+    lines = [
+        f"{value:8.5f}  {key.replace('_', ' ')}: {report.nodeid.split('::')[-1]}"
+        for report in reports
+        for key, value in report.user_properties
+        if report.when == "call"
+    ]
+    if lines:
+        terminalreporter.section("measured errors")
+        for line in lines:
+            terminalreporter.write_line(line)

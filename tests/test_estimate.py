@@ -1,0 +1,244 @@
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from graphprior.bootstrap import bootstrapped_glasso, fix_edges
+from graphprior.errors import GraphPriorError, GraphPriorWarning
+from graphprior.estimate import (
+    PartialGGM,
+    monte_carlo_error,
+    partial_correlations,
+    refuse_too_large,
+    threshold_estimate,
+)
+from graphprior.ggm import simulate_observations
+from graphprior.graphs import hide
+from graphprior.noise import Schedule
+from graphprior.prior.edp_gnn import EDPGNN, EDPGNNPrior
+from graphprior.prior.exact import IndependentEdges, StochasticBlocks
+from oracles import random_graph, random_precision, random_problem, relabel
+
+SHORT = Schedule.linear(L=3, T=5)
+quick = {"n_samples": 3, "schedule": SHORT, "random_state": 0}
+
+
+@pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
+@parametrize_with_checks([PartialGGM(n_samples=2, schedule=SHORT, n_bootstrap=3)])
+def test_scikit_learn_conventions(estimator, check):
+    check(estimator)
+
+
+def test_known_pairs_keep_their_value_and_the_graph_is_the_thresholded_mean(rng):
+    _, problem = random_problem(rng, n=7)
+    model = PartialGGM(threshold=0.6, **quick).fit(problem.X, known=problem.known)
+    O, P = problem.O, model.edge_probabilities_  # noqa: E741
+    assert np.array_equal(P[O], problem.known[O])
+    assert np.array_equal(P, model.samples_.mean(0))
+    assert np.array_equal(model.adjacency_, threshold_estimate(P, 0.6))
+    assert not model.edge_errors_[O].any()
+    assert (model.edge_errors_[problem.U] > 0).all()
+
+
+def test_the_precision_has_the_support_of_the_graph(rng):
+    _, problem = random_problem(rng, n=7, k=60)
+    model = PartialGGM(**quick).fit(problem.X, known=problem.known)
+    assert np.array_equal(model.precision_ != 0, model.adjacency_ + np.eye(7) != 0)
+    np.testing.assert_allclose(model.covariance_ @ model.precision_, np.eye(7), atol=1e-8)
+    np.testing.assert_allclose(model.location_, problem.X.mean(0))
+
+
+def test_a_threshold_is_reached_by_equality():
+    P = np.array([[0, 0.5], [0.5, 0]])
+    assert threshold_estimate(P, 0.5)[0, 1] == 1
+    assert threshold_estimate(P, 0.51)[0, 1] == 0
+
+
+def test_theorem_1_more_data_and_more_samples_find_the_graph():
+    """k and M grow, tau_k goes to 1: the share of wrong pairs goes to 0."""
+    rng = np.random.default_rng(3)
+    A = random_graph(rng, 6, 0.4)
+    Theta_0 = random_precision(rng, A, 0.8)
+    known = hide(A, rng, share=0.7)
+
+    def wrong(k, M, tau):
+        X = simulate_observations(Theta_0, k, rng)
+        model = PartialGGM(IndependentEdges(0.5), n_samples=M, threshold=tau, random_state=k)
+        model.set_params(schedule=Schedule.linear(T=100))
+        return np.mean(model.fit(X, known=known).adjacency_[np.isnan(known)] != A[np.isnan(known)])
+
+    errors = [wrong(*setting) for setting in [(20, 2, 0.5), (500, 10, 0.8), (20_000, 40, 0.9)]]
+    assert errors[0] > 0
+    assert errors[0] >= errors[1] >= errors[2] == 0
+
+
+@pytest.mark.parametrize("variant", ["LPost", "LPr", "LL"])
+def test_only_the_chosen_scores_matter(rng, variant):
+    """LPr must not look at the data, LL not at the prior, LPost at both."""
+    _, problem = random_problem(rng, n=6, k=40, share=1.0)
+    other = rng.permuted(problem.X, axis=0)
+
+    def fit(X, prior):
+        model = PartialGGM(prior, variant=variant, n_samples=20, p_m=None, random_state=0)
+        model.set_params(schedule=Schedule.linear(T=60))
+        return model.fit(X).edge_probabilities_
+
+    here = fit(problem.X, IndependentEdges(0.02))
+    assert np.array_equal(here, fit(other, IndependentEdges(0.02))) == (variant == "LPr")
+    assert np.array_equal(here, fit(problem.X, IndependentEdges(0.98))) == (variant == "LL")
+
+
+def test_a_prior_moves_the_answer_its_way(rng):
+    X = rng.standard_normal((4, 8))
+    blocks = StochasticBlocks([0] * 4 + [1] * 4, [[0.95, 0.02], [0.02, 0.95]])
+    model = PartialGGM(
+        blocks, variant="LPr", p_m=None, n_samples=30, random_state=0,
+        schedule=Schedule.linear(L=20, T=40, epsilon=9e-5),
+    )  # fmt: skip
+    with pytest.warns(GraphPriorWarning, match="does not exist"):
+        P = model.fit(X).edge_probabilities_
+    inside = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8) == 1
+    outside = np.kron(1 - np.eye(2), np.ones((4, 4))) == 1
+    assert P[inside].mean() > 0.85
+    assert P[outside].mean() < 0.1
+
+
+def test_same_seed_same_answer_whatever_kind_of_seed(rng):
+    _, problem = random_problem(rng, n=6)
+    fit = lambda seed: (  # noqa: E731
+        PartialGGM(n_samples=4, schedule=SHORT, random_state=seed)
+        .fit(problem.X, known=problem.known)
+        .samples_.tobytes()
+    )
+    assert fit(3) == fit(3)
+    assert fit(np.random.default_rng(3)) == fit(3)
+    assert fit(np.random.RandomState(3)) == fit(np.random.RandomState(3))
+
+
+def test_units_and_order_of_observations_do_not_matter(rng):
+    _, problem = random_problem(rng, n=6)
+    fit = lambda X: PartialGGM(**quick).fit(X, known=problem.known).samples_  # noqa: E731
+    here = fit(problem.X)
+    assert np.array_equal(here, fit(problem.X * [1, 8, 0.25, 1024, 1, 2]))
+    assert np.array_equal(here, fit(problem.X[::-1]))
+
+
+def test_data_frames_carry_names_and_are_matched_by_name(rng):
+    _, problem = random_problem(rng, n=4)
+    names = ["a", "b", "c", "d"]
+    X = pd.DataFrame(problem.X, columns=names)
+    order = [2, 0, 3, 1]
+    known = pd.DataFrame(problem.known, names, names).iloc[order, order]
+    model = PartialGGM(**quick).fit(X, known=known)
+    plain = PartialGGM(**quick).fit(problem.X, known=problem.known)
+    assert np.array_equal(model.edge_probabilities_, plain.edge_probabilities_)
+    assert list(model.feature_names_in_) == names
+    assert set(model.to_networkx().nodes) == set(names)
+
+
+def test_networkx_graph_is_the_estimate(rng):
+    _, problem = random_problem(rng, n=6)
+    model = PartialGGM(**quick).fit(problem.X, known=problem.known)
+    graph = model.to_networkx()
+    A = nx.to_numpy_array(graph, nodelist=list(model.problem_.names), weight=None)
+    assert np.array_equal(A, model.adjacency_)
+    rho = partial_correlations(model.precision_)
+    for u, v, data in graph.edges(data=True):
+        i, j = model.problem_.names.index(u), model.problem_.names.index(v)
+        assert data["partial_correlation"] == pytest.approx(rho[i, j])
+
+
+def test_partial_correlation_is_that_of_regression_residuals(rng):
+    X = rng.standard_normal((200, 4)) @ rng.standard_normal((4, 4))
+    X = X - X.mean(0)
+    rest = X[:, 2:]
+    residual = X[:, :2] - rest @ np.linalg.lstsq(rest, X[:, :2], rcond=None)[0]
+    expected = np.corrcoef(residual.T)[0, 1]
+    rho = partial_correlations(np.linalg.inv(X.T @ X / 200))
+    assert rho[0, 1] == pytest.approx(expected)
+
+
+def test_nothing_unknown_gives_back_what_is_known_with_a_notice(rng):
+    A, problem = random_problem(rng, n=5)
+    with pytest.warns(GraphPriorWarning, match="nothing is unknown"):
+        model = PartialGGM().fit(problem.X, known=A)
+    assert np.array_equal(model.adjacency_, A)
+    assert np.array_equal(model.edge_probabilities_, A)
+
+
+def test_nothing_known_uses_the_bootstrap_and_does_not_call_it_certain(rng):
+    A, problem = random_problem(rng, n=8, k=120)
+    model = PartialGGM(p_m=0.3, n_bootstrap=20, **quick).fit(problem.X)
+    A_boot = bootstrapped_glasso(problem.X, np.random.default_rng(0), B=20)
+    fixed = ~np.isnan(fix_edges(A_boot, 0.3)) & ~np.eye(8, dtype=bool)
+    assert fixed.any()
+    assert np.array_equal(model.edge_probabilities_[fixed], A_boot[fixed])
+    assert (model.edge_errors_[fixed] > 0).all()
+    assert model.diagnostics_["fixed_by_bootstrap"] == fixed.sum() // 2
+    assert model.diagnostics_["unknown_pairs"] == 28
+
+
+def test_too_few_observations_are_told_in_warning_and_diagnostics(rng):
+    X = rng.standard_normal((4, 10))
+    with pytest.warns(GraphPriorWarning, match="k = 4 observations are too few"):
+        model = PartialGGM(p_m=None, **quick).fit(X)
+    assert model.diagnostics_["mle_exists"] is False
+    assert model.diagnostics_["shrinkage"] > 0
+
+
+def test_more_columns_than_memory_are_refused_before_anything_starts(rng):
+    prior = EDPGNNPrior(EDPGNN())
+    X = rng.standard_normal((2, 40_000))
+    with pytest.raises(GraphPriorError, match="40000 columns: this prior needs about"):
+        refuse_too_large(prior, X.shape[1], 10)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"engine": "magic"}, "engine"),
+        ({"variant": "L"}, "variant"),
+        ({"n_samples": 0}, "n_samples"),
+        ({"threshold": 0.0}, "threshold"),
+        ({"threshold": 1.1}, "threshold"),
+        ({"prior": 3}, "prior is a int"),
+        ({"prior": "no-such-prior"}, "no shipped prior is called"),
+        ({"device": "no-such-device"}, "cannot be used"),
+    ],
+)
+def test_impossible_parameters_are_refused(rng, parameters, message):
+    _, problem = random_problem(rng, n=5)
+    with pytest.raises(GraphPriorError, match=message):
+        PartialGGM(**{**quick, **parameters}).fit(problem.X, known=problem.known)
+
+
+def test_monte_carlo_error_is_calibrated(rng):
+    """The interval of two standard errors covers the true share about 95 times in 100."""
+    for p in (0.1, 0.5, 0.9):
+        share = rng.binomial(20, p, 4000) / 20
+        centre = (share * 20 + 1) / 22
+        covered = np.abs(centre - p) <= 2 * monte_carlo_error(share, 20)
+        assert 0.92 < covered.mean() <= 1.0
+    assert monte_carlo_error(np.array([0.0, 1.0]), 10).min() > 0
+
+
+def test_clone_and_pipeline(rng):
+    _, problem = random_problem(rng, n=5)
+    model = PartialGGM(IndependentEdges(0.3), **quick)
+    assert clone(model).get_params()["n_samples"] == 3
+    pipeline = make_pipeline(StandardScaler(), model)
+    pipeline.fit(problem.X, partialggm__known=problem.known)
+    direct = PartialGGM(IndependentEdges(0.3), **quick).fit(problem.X, known=problem.known)
+    assert np.array_equal(pipeline[-1].samples_, direct.samples_)
+
+
+def test_relabelling_nodes_relabels_the_deterministic_parts(rng):
+    _, problem = random_problem(rng, n=6)
+    order = rng.permutation(6)
+    here = PartialGGM(**quick).fit(problem.X, known=problem.known)
+    there = PartialGGM(**quick).fit(problem.X[:, order], known=relabel(problem.known, order))
+    np.testing.assert_allclose(there.Theta_hat_, relabel(here.Theta_hat_, order), atol=1e-4)

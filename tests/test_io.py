@@ -1,0 +1,357 @@
+import json
+import tempfile
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from graphprior import PartialGGM, Schedule
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import Problem, check_known, hide, unvech
+from graphprior.io import (
+    edge_table,
+    file_hash,
+    known_from_edge_table,
+    read_known,
+    read_observations,
+    whole_folder,
+    write_result,
+)
+from oracles import random_graph, random_problem
+
+NAMES = ["a", "b", "c"]
+QUICK = Schedule.linear(L=3, T=20, epsilon=1e-4)
+ODD_NAMES = ["IL-2 (α)", "p, q", 'say "x"', "<tag> & co", "5"]
+
+known_parts = st.integers(2, 6).flatmap(
+    lambda n: arrays(float, n * (n - 1) // 2, elements=st.sampled_from([0.0, 1.0, np.nan]))
+)
+
+
+def write(folder, name, content):
+    path = Path(folder) / name
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+def write_matrix(folder, known, names, name="known.csv"):
+    table = pd.DataFrame(known, index=names, columns=names)
+    table.to_csv(Path(folder) / name, sep="\t" if name.endswith(".tsv") else ",")
+    return Path(folder) / name
+
+
+def rows_of(known, names):
+    return [
+        (names[i], names[j], str(int(known[i, j])))
+        for i, j in np.argwhere(~np.isnan(known))
+        if i < j
+    ]
+
+
+def listing(folder):
+    return sorted(path.relative_to(folder) for path in Path(folder).rglob("*"))
+
+
+def strict_json(text):
+    """Parsed; NaN and Infinity, which are not JSON, are errors."""
+    return json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+
+
+def refused(message):
+    return pytest.raises(GraphPriorError, match=message)
+
+
+@pytest.fixture(scope="module")
+def model():
+    _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
+    X = pd.DataFrame(problem.X, columns=ODD_NAMES)
+    estimator = PartialGGM(n_samples=7, schedule=QUICK, random_state=0)
+    return estimator.fit(X, known=problem.known)
+
+
+@pytest.fixture
+def result(tmp_path, model):
+    write_result(tmp_path, model, {"command": "estimate", "seed": 3})
+    return tmp_path
+
+
+@settings(max_examples=25)
+@given(arrays(float, (4, 3), elements=st.floats(-1e9, 1e9, allow_subnormal=False)))
+def test_observations_are_read_as_written(X):
+    with tempfile.TemporaryDirectory() as folder:
+        for name, separator in [("x.csv", ","), ("x.tsv", "\t")]:
+            pd.DataFrame(X, columns=NAMES).to_csv(f"{folder}/{name}", sep=separator, index=False)
+            table = read_observations(f"{folder}/{name}")
+            assert list(table.columns) == NAMES
+            np.testing.assert_allclose(table.to_numpy(), X, rtol=1e-14)
+
+
+def test_names_keep_odd_letters_and_lose_space_around_them(tmp_path, rng):
+    pd.DataFrame(rng.standard_normal((3, 5)), columns=ODD_NAMES).to_csv(
+        tmp_path / "x.csv", index=False
+    )
+    assert list(read_observations(tmp_path / "x.csv").columns) == ODD_NAMES
+    path = write(tmp_path, "y.csv", " a ,b\t, c\n1,2,3\n")
+    assert list(read_observations(path).columns) == NAMES
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"x\.csv is not a table"),
+        ("a,b\n", r"x\.csv|0 row"),
+        ("a,b\n1,2\n", r"1 row\(s\): at least 2"),
+        ("a,b\n1,2\n3,\n", r"X\[1, 1\] is NaN"),
+        ("a,b\n1,2\nNA,4\n", r"X\[1, 0\] is NaN"),
+        ("a,b\n1,inf\n3,4\n", r"X\[0, 1\] is inf"),
+        ("a,b\n1,2\n-inf,4\n", r"X\[1, 0\] is -inf"),
+        ("a,b\n1,2\n3,four\n", r"x\.csv: column 'b' is not numeric \(row 3: 'four'\)"),
+        ("a,b\n1,2\n3,2020-01-01\n", r"x\.csv: column 'b' is not numeric \(row 3"),
+        ("a,b\n1,2\n1,3\n", "column a of X is constant"),
+        ("a,b\n1,7\n2,7\n", "column b of X is constant"),
+        ("a,a\n1,2\n3,4\n", r"x\.csv: column 'a' occurs twice"),
+        ("a, a\n1,2\n3,4\n", r"x\.csv: column 'a' occurs twice"),
+        (",a,b\n0,1,2\n1,3,5\n2,4,1\n", r"x\.csv.*name"),
+        ("a,b\n1,2\n3\n", r"X\[1, 1\] is NaN"),
+        ("a,b\n1,2\n3,4,5\n", r"x\.csv is not a table .*line 3"),
+        ("a,b\n1,2,3\n4,5,6\n7,8,1\n", r"x\.csv: the header has 2 names but rows have 3 values"),
+        ("a;b\n1;2\n3;4\n", r"x\.csv: column 'a;b' is not numeric"),
+        ('a,b\n"1,2\n', r"x\.csv is not a table"),
+        (b"\xff\xfe\x00a", r"x\.csv is not a table"),
+    ],
+)
+def test_observations_that_cannot_be_used_are_refused(tmp_path, content, message):
+    path = write(tmp_path, "x.csv", content)
+    with refused(message):
+        Problem.create(read_observations(path))
+
+
+@pytest.mark.parametrize("name", ["missing.csv", "."])
+def test_observations_that_are_no_file_are_refused(tmp_path, name):
+    with refused("no such file"):
+        read_observations(tmp_path / name)
+
+
+@settings(max_examples=25)
+@given(known_parts, st.randoms(use_true_random=False))
+def test_the_order_of_names_in_a_known_matrix_does_not_matter(a, random):
+    known = unvech(a)
+    names = [f"v{i}" for i in range(len(known))]
+    table = pd.DataFrame(known, index=names, columns=names)
+    rows, cols = (random.sample(names, len(names)) for _ in range(2))
+    with tempfile.TemporaryDirectory() as folder:
+        table.loc[rows, cols].to_csv(f"{folder}/known.csv")
+        np.testing.assert_array_equal(read_known(f"{folder}/known.csv", names), known)
+
+
+@settings(max_examples=25)
+@given(known_parts, st.randoms(use_true_random=False))
+def test_an_edge_table_tells_the_same_in_any_order_and_way_round(a, random):
+    known = unvech(a)
+    names = [f"v{i}" for i in range(len(known))]
+    rows = [(b, a, p) if random.random() < 0.5 else (a, b, p) for a, b, p in rows_of(known, names)]
+    random.shuffle(rows)
+    np.testing.assert_array_equal(known_from_edge_table(rows + rows[:2], names), known)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv"])
+def test_matrix_and_edge_table_are_two_ways_to_say_the_same(tmp_path, rng, suffix):
+    known = hide(random_graph(rng, 5), rng, share=0.4)
+    matrix = write_matrix(tmp_path, known, ODD_NAMES, f"matrix.{suffix}")
+    table = pd.DataFrame(rows_of(known, ODD_NAMES), columns=["source", "target", "present"])
+    separator = "\t" if suffix == "tsv" else ","
+    table.to_csv(tmp_path / f"table.{suffix}", index=False, sep=separator)
+    np.testing.assert_array_equal(read_known(matrix, ODD_NAMES), known)
+    np.testing.assert_array_equal(read_known(tmp_path / f"table.{suffix}", ODD_NAMES), known)
+
+
+def test_an_edge_table_without_rows_leaves_every_pair_unknown(tmp_path):
+    known = read_known(write(tmp_path, "k.csv", "source,target,present\n"), NAMES)
+    assert np.array_equal(np.isnan(known), ~np.eye(3, dtype=bool))
+    assert not np.diag(known).any()
+
+
+@pytest.mark.parametrize("unknown", ["", "nan", "NaN", "NA", "?", " "])
+def test_an_unknown_entry_may_be_spelled_in_several_ways(tmp_path, unknown):
+    path = write(tmp_path, "k.csv", f",a,b,c\na,0,1,{unknown}\nb,1,0,0\nc,{unknown},0,\n")
+    expected = np.array([[0, 1, np.nan], [1, 0, 0], [np.nan, 0, 0]])
+    np.testing.assert_array_equal(read_known(path, NAMES), expected)
+
+
+def test_variables_may_be_called_source_and_target(tmp_path, rng):
+    names = ["source", "target", "sink"]
+    known = hide(random_graph(rng, 3, density=0.5), rng, count=1)
+    path = write_matrix(tmp_path, known, names)
+    np.testing.assert_array_equal(read_known(path, names), known)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", r"k\.csv is not a table"),
+        (",a,b,c\n", r"missing \['a', 'b', 'c'\]"),
+        (",a,b\na,0,1\nb,1,0\n", r"missing \['c'\]"),
+        (",a,b,c\na,0,1,0\nb,1,0,0\n", r"missing \['c'\]"),
+        (",a,b,z\na,0,1,0\nb,1,0,0\nz,0,0,0\n", r"missing \['c'\], not in X \['z'\]"),
+        (",a,b,c,d\na,0,,,\nb,,0,,\nc,,,0,\nd,,,,0\n", r"not in X \['d'\]"),
+        ("0,1,0\n1,0,0\n0,0,0\n", "names of known do not match"),
+        (",a,b,c\na,0,0,0\na,0,0,0\nb,0,0,0\nc,0,0,0\n", "more than once"),
+        (",a,b,c,c\na,0,0,0,0\nb,0,0,0,0\nc,0,0,0,0\n", "more than once|names of known"),
+        (",a,b,c\na,0,1,0\nb,0,0,0\nc,0,0,0\n", r"known\[0, 1\] = 1, \[1, 0\] = 0: not symmetric"),
+        (",a,b,c\na,0,,0\nb,0,0,0\nc,0,0,0\n", r"known\[0, 1\] = nan, \[1, 0\] = 0: not symm"),
+        (",a,b,c\na,0,0.5,0\nb,0.5,0,0\nc,0,0,0\n", r"known\[0, 1\] = 0.5: entries must be 0"),
+        (",a,b,c\na,0,0,2\nb,0,0,0\nc,2,0,0\n", r"known\[0, 2\] = 2: entries must be 0"),
+        (",a,b,c\na,0,0,-1\nb,0,0,0\nc,-1,0,0\n", r"known\[0, 2\] = -1: entries must be 0"),
+        (",a,b,c\na,0,inf,0\nb,inf,0,0\nc,0,0,0\n", r"known\[0, 1\] = inf: entries must be 0"),
+        (",a,b,c\na,0,x,0\nb,x,0,0\nc,0,0,0\n", "not a matrix of numbers .*'x'"),
+        (",a,b,c\na,0,0,0\nb,0,1,0\nc,0,0,0\n", r"known\[1, 1\] = 1: the diagonal must be 0"),
+        (",a,b,c\na,0,1,0\nb,1,0\nc,0,0,0\n", r"known\[1, 2\] = nan|k\.csv"),
+        (",a,b,c\na,0,1,0\nb,1,0,0,9\nc,0,0,0\n", r"k\.csv is not a table .*line 3"),
+        (",a,b,c\na,0,1,0,9\nb,1,0,0,9\nc,0,0,0,9\n", r"k\.csv|names of known do not match"),
+        ("source,target\na,b\n", "an edge table has exactly source, target, present"),
+        ("target,source,present\na,b,1\n", "an edge table has exactly source, target, present"),
+        ("source,target,present\na,z,1\n", r"k\.csv row 2: 'z' is no column of X"),
+        ("source,target,present\na,b,1\n,c,1\n", r"k\.csv row 3: '' is no column of X"),
+        ("source,target,present\na,a,1\n", r"k\.csv row 2: 'a' is paired with itself"),
+        ("source,target,present\na,b,yes\n", r"k\.csv row 2: present = 'yes'"),
+        ("source,target,present\na,b,0.5\n", r"k\.csv row 2: present = '0.5'"),
+        ("source,target,present\na,b\n", r"k\.csv row 2: present = ''"),
+        ("source,target,present\na,b,1\nb,a,0\n", r"k\.csv row 3 contradicts .*'b' and 'a'"),
+        ("source,target,present\na,b,1,1\n", r"k\.csv"),
+        (b"\xff\xfe\x00a", r"k\.csv is not a table"),
+    ],
+)
+def test_a_known_part_that_cannot_be_used_is_refused(tmp_path, content, message):
+    path = write(tmp_path, "k.csv", content)
+    with refused(message):
+        read_known(path, NAMES)
+
+
+def test_a_known_part_that_is_missing_is_refused(tmp_path):
+    with refused(r"missing\.csv: no such file"):
+        read_known(tmp_path / "missing.csv", NAMES)
+
+
+@pytest.mark.parametrize("row", [("a", "b"), ("a", "b", 1, 1)])
+def test_a_row_of_an_edge_table_has_three_entries(row):
+    with refused("row 2"):
+        known_from_edge_table([row], NAMES)
+
+
+@pytest.mark.parametrize("present", [1, 0, "1"])
+def test_an_edge_table_may_hold_numbers(present):
+    known = known_from_edge_table([("a", "b", present)], NAMES)
+    assert known[0, 1] == known[1, 0] == float(present)
+
+
+def test_a_folder_appears_only_when_it_is_whole(tmp_path):
+    out = tmp_path / "new" / "result"
+    with whole_folder(out) as folder:
+        (folder / "a.txt").write_text("a")
+        assert not out.exists()
+    assert listing(tmp_path / "new") == [Path("result"), Path("result/a.txt")]
+
+
+def test_an_empty_folder_is_filled(tmp_path):
+    (tmp_path / "result").mkdir()
+    with whole_folder(tmp_path / "result") as folder:
+        (folder / "a.txt").write_text("a")
+    assert listing(tmp_path) == [Path("result"), Path("result/a.txt")]
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("out", ["result", "new/newer/result"])
+def test_a_failure_inside_leaves_nothing_behind(tmp_path, error, out):
+    with pytest.raises(error), whole_folder(tmp_path / out) as folder:
+        (folder / "sub").mkdir()
+        (folder / "sub" / "a.txt").write_text("a")
+        raise error
+    assert listing(tmp_path) == []
+
+
+def test_a_folder_with_files_is_left_as_it_was(tmp_path):
+    (out := tmp_path / "result").mkdir()
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(OSError, match="result"), whole_folder(out) as folder:
+        (folder / "mine.txt").write_text("yours")
+    assert listing(tmp_path) == [Path("result"), Path("result/mine.txt")]
+    assert (out / "mine.txt").read_text() == "mine"
+
+
+def test_every_array_of_a_result_loads_without_unpickling(result, model):
+    with np.load(result / "result.npz", allow_pickle=False) as z:
+        arrays = {key: z[key] for key in z.files}
+    assert tuple(arrays["names"]) == model.problem_.names
+    np.testing.assert_array_equal(arrays["known"], model.problem_.known)
+    np.testing.assert_array_equal(arrays["edge_probabilities"], model.edge_probabilities_)
+    np.testing.assert_array_equal(arrays["edge_errors"], model.edge_errors_)
+    np.testing.assert_array_equal(arrays["adjacency"], model.adjacency_)
+    np.testing.assert_array_equal(arrays["precision"], model.precision_)
+    np.testing.assert_array_equal(arrays["samples"], model.samples_)
+    assert arrays["samples"].shape == (7, 5, 5)
+
+
+def test_the_edge_table_has_every_pair_once_likeliest_first(model):
+    table = edge_table(model)
+    drawn = {frozenset(pair) for pair in zip(table["source"], table["target"], strict=True)}
+    assert len(table) == len(drawn) == 10
+    assert (np.diff(table["probability"]) <= 0).all()
+
+
+def test_edges_csv_agrees_with_the_matrices(result, model):
+    index = {name: i for i, name in enumerate(model.problem_.names)}
+    Theta = model.precision_
+    for row in pd.read_csv(result / "edges.csv", dtype={"source": str, "target": str}).itertuples():
+        i, j = index[row.source], index[row.target]
+        assert row.probability == pytest.approx(model.edge_probabilities_[i, j], rel=1e-5)
+        assert row.standard_error == pytest.approx(model.edge_errors_[i, j], rel=1e-5)
+        assert row.edge == model.adjacency_[i, j]
+        assert row.known == (not np.isnan(model.problem_.known[i, j]))
+        rho = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])
+        assert row.partial_correlation == pytest.approx(rho, rel=1e-5, abs=1e-12)
+
+
+def test_known_pairs_are_written_as_known(result, model):
+    table = pd.read_csv(result / "edges.csv").query("known == 1")
+    assert len(table) == model.problem_.O.sum() // 2
+    assert (table["probability"] == table["edge"]).all()
+    assert (table["standard_error"] == 0).all()
+
+
+def test_the_graph_file_is_the_estimated_graph(result, model):
+    graph = nx.read_graphml(result / "graph.graphml")
+    A = nx.to_numpy_array(graph, nodelist=model.problem_.names, weight=None)
+    np.testing.assert_array_equal(A, model.adjacency_)
+    index = {name: i for i, name in enumerate(model.problem_.names)}
+    for a, b, probability in graph.edges(data="probability"):
+        assert probability == model.edge_probabilities_[index[a], index[b]]
+
+
+def test_run_json_holds_what_it_was_given_and_the_diagnostics(result, model):
+    run = strict_json((result / "run.json").read_text(encoding="utf-8"))
+    assert run["command"] == "estimate"
+    assert run["seed"] == 3
+    assert run["diagnostics"] == model.diagnostics_
+
+
+def test_a_hash_is_sha256_and_tells_files_apart(tmp_path):
+    abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert file_hash(write(tmp_path, "a", "abc")) == abc
+    assert file_hash(write(tmp_path, "b", "abd")) != abc
+
+
+def test_what_is_read_is_what_a_problem_takes(tmp_path, rng):
+    A, problem = random_problem(rng, n=4, k=10)
+    names = list("wxyz")
+    pd.DataFrame(problem.X, columns=names).to_csv(tmp_path / "x.csv", index=False)
+    path = write_matrix(tmp_path, problem.known, names)
+    read = Problem.create(read_observations(tmp_path / "x.csv"), read_known(path, names))
+    assert read.names == tuple(names)
+    np.testing.assert_allclose(read.X, problem.X, rtol=1e-14)
+    np.testing.assert_array_equal(read.known, check_known(problem.known))
+    assert np.array_equal(read.known[read.O], A[read.O])

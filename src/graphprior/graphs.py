@@ -120,9 +120,10 @@ def check_observations(X: Any) -> Matrix:
         raise GraphPriorError(f"X has shape {table.shape}: expected (observations, variables)")
     if not np.isfinite(table).all():
         t, i = np.argwhere(~np.isfinite(table))[0]
+        value = "NaN" if np.isnan(table[t, i]) else table[t, i]
         raise GraphPriorError(
-            f"X[{t}, {i}] is {'NaN' if np.isnan(table[t, i]) else table[t, i]}: every entry must be a "
-            f"finite number ({int((~np.isfinite(table)).sum())} are not); drop or impute those rows"
+            f"X[{t}, {i}] is {value}: every entry must be a finite number "
+            f"({int((~np.isfinite(table)).sum())} are not); drop or impute those rows"
         )
     if len(table) < 2:
         raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")

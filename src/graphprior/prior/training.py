@@ -26,7 +26,13 @@ from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """Everything that, with the graphs, decides the weights."""
+    """Everything that, with the graphs, decides the weights.
+
+    Most graphs get a noise level of Algorithm 1, between sigma_L and sigma_1. A
+    ``wide_share`` gets more, up to sigma_0: at sigma_1 the sum of many noisy
+    pairs still tells the density of a graph, so that drawing from the prior
+    alone must begin where it does not.
+    """
 
     steps: int = 20_000
     batch: int = 32
@@ -38,6 +44,8 @@ class TrainingConfig:
     validation_share: float = 0.05
     sigma_1: float = 0.5
     sigma_L: float = 0.03
+    sigma_0: float = 2.0
+    wide_share: float = 0.3
     network: EDPGNNConfig = field(default_factory=EDPGNNConfig)
 
     def __post_init__(self) -> None:
@@ -133,13 +141,19 @@ def mean_over_pairs(loss: Tensor, is_node: Tensor) -> Tensor:
     return (loss * is_pair).sum((1, 2)) / is_pair.sum((1, 2))
 
 
+def draw_levels(config: TrainingConfig, rng: np.random.Generator) -> Tensor:
+    """A noise level for each graph of a batch: (B,)."""
+    sigma = rng.uniform(config.sigma_L, config.sigma_1, config.batch)
+    wide = np.exp(rng.uniform(np.log(config.sigma_1), np.log(config.sigma_0), config.batch))
+    levels = np.where(rng.random(config.batch) < config.wide_share, wide, sigma)
+    return torch.as_tensor(levels, dtype=torch.float32)
+
+
 def _batch_loss(state: TrainingState, graphs: Sequence[Matrix], config: TrainingConfig) -> Tensor:
     rng = np.random.default_rng([config.seed, 1, state.step])
     noise = torch.Generator().manual_seed(int(rng.integers(2**62)))
     A, is_node = pad([graphs[g] for g in rng.integers(len(graphs), size=config.batch)])
-    sigma = torch.as_tensor(
-        rng.uniform(config.sigma_L, config.sigma_1, config.batch), dtype=A.dtype
-    )
+    sigma = draw_levels(config, rng)
     A_tilde = perturb(A, sigma, noise)
     loss = score_matching_loss(state.network(A_tilde, sigma, is_node), A, A_tilde, sigma)
     return mean_over_pairs(loss, is_node).mean()
@@ -149,16 +163,17 @@ def _batch_loss(state: TrainingState, graphs: Sequence[Matrix], config: Training
 def validation_loss(
     network: EDPGNN, graphs: Sequence[Matrix], config: TrainingConfig, L: int = 10
 ) -> dict[str, float]:
-    """The loss on graphs not trained on, at each of L noise levels and their mean."""
+    """The loss on graphs not trained on: at sigma_0, at L levels of Algorithm 1, their mean."""
     A, is_node = pad(graphs)
     row = {}
-    for level, sigma_l in enumerate(Schedule.linear(L, config.sigma_1, config.sigma_L).sigmas):
+    levels = Schedule.linear(L, config.sigma_1, config.sigma_L).sigmas
+    for level, sigma_l in enumerate((config.sigma_0, *levels)):
         noise = torch.Generator().manual_seed(config.seed + 1000 + level)
         sigma = torch.full((len(A),), sigma_l)
         A_tilde = perturb(A, sigma, noise)
         loss = score_matching_loss(network(A_tilde, sigma, is_node), A, A_tilde, sigma)
         row[f"sigma={sigma_l:.3f}"] = float(mean_over_pairs(loss, is_node).mean())
-    return {"loss": float(np.mean(list(row.values()))), **row}
+    return {"loss": float(np.mean(list(row.values())[1:])), **row}
 
 
 @torch.no_grad()

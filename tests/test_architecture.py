@@ -22,6 +22,7 @@ ORDER = [
     "prior.edp_gnn",
     "prior.training",
     "prior.store",
+    "prior.resolve",
     "engines.posterior",
     "engines.langevin",
     "bootstrap",
@@ -79,7 +80,7 @@ def test_no_module_imports_the_package_itself():
 @pytest.mark.parametrize("module", ORDER)
 def test_modules_and_functions_stay_small(module):
     text = module_files()[module].read_text()
-    assert text.count("\n") <= 330
+    assert text.count("\n") <= 300
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef):
             body = node.end_lineno - node.body[0].lineno

@@ -12,15 +12,15 @@ from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import (
     PartialGGM,
     monte_carlo_error,
-    partial_correlations,
-    refuse_too_large,
     threshold_estimate,
 )
 from graphprior.ggm import simulate_observations
 from graphprior.graphs import hide
+from graphprior.linalg import partial_correlations
 from graphprior.noise import Schedule
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNPrior
 from graphprior.prior.exact import IndependentEdges, StochasticBlocks
+from graphprior.prior.resolve import refuse_too_large
 from oracles import random_graph, random_precision, random_problem, relabel
 
 SHORT = Schedule.linear(L=3, T=5)
@@ -171,7 +171,7 @@ def test_nothing_unknown_gives_back_what_is_known_with_a_notice(rng):
 
 
 def test_nothing_known_uses_the_bootstrap_and_does_not_call_it_certain(rng):
-    A, problem = random_problem(rng, n=8, k=120)
+    _, problem = random_problem(rng, n=8, k=120)
     model = PartialGGM(p_m=0.3, n_bootstrap=20, **quick).fit(problem.X)
     A_boot = bootstrapped_glasso(problem.X, np.random.default_rng(0), B=20)
     fixed = ~np.isnan(fix_edges(A_boot, 0.3)) & ~np.eye(8, dtype=bool)

@@ -117,6 +117,13 @@ def test_a_problem_takes_names_from_data_frames_and_matches_them(rng):
     assert (problem.k, problem.n) == (6, 3)
 
 
+def test_a_problem_takes_an_edge_table(rng):
+    X = pd.DataFrame(rng.standard_normal((6, 3)), columns=["a", "b", "c"])
+    edges = pd.DataFrame({"source": ["a", "c"], "target": ["b", "a"], "present": [1, 0]})
+    expected = [[0, 1, 0], [1, 0, NAN], [0, NAN, 0]]
+    np.testing.assert_array_equal(Problem.create(X, edges).known, expected)
+
+
 def test_a_problem_cannot_be_changed(rng):
     problem = Problem.create(rng.standard_normal((6, 3)))
     with pytest.raises(AttributeError):

@@ -113,6 +113,16 @@ def refused(message):
     return pytest.raises(GraphPriorError, match=message)
 
 
+def read_or_refused(path, name):
+    """The graphs, or None where they are refused by name."""
+    try:
+        return read_graphs(path)
+    except GraphPriorError as error:
+        if name not in str(error):
+            raise
+        return None
+
+
 @settings(max_examples=25)
 @given(graph_sets)
 def test_npz_gives_back_what_was_written(sets):
@@ -280,12 +290,8 @@ def test_an_edge_list_that_is_none_is_refused_by_its_name(tmp_path, content, mes
 
 def test_a_header_of_an_edge_list_is_no_edge(tmp_path):
     (tmp_path / "g.csv").write_text("source,target\na,b\nb,c\n")
-    try:
-        (read,) = read_graphs(tmp_path)
-    except GraphPriorError as error:
-        assert "g.csv" in str(error)
-    else:
-        assert len(read) == 3
+    read = read_or_refused(tmp_path, "g.csv")
+    assert read is None or len(read[0]) == 3
 
 
 @pytest.mark.parametrize("name", ["empty", "unreadable"])
@@ -300,12 +306,8 @@ def test_a_folder_without_graphs_is_refused_by_its_name(tmp_path, name):
 def test_a_folder_inside_is_no_file(tmp_path, rng):
     write_graph_files(tmp_path, [A := random_graph(rng, 4)], ".txt")
     (tmp_path / "notes.txt").mkdir()
-    try:
-        read = read_graphs(tmp_path)
-    except GraphPriorError as error:
-        assert "notes.txt" in str(error)
-    else:
-        assert same(read, [A])
+    read = read_or_refused(tmp_path, "notes.txt")
+    assert read is None or same(read, [A])
 
 
 @pytest.mark.parametrize("name", ["missing", "missing.npz", "missing.json"])
@@ -336,10 +338,8 @@ def test_a_damaged_npz_is_refused_or_read_as_it_was(tmp_path, rng):
     for place in range(0, len(whole), 3):
         damaged = whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :]
         (tmp_path / "g.npz").write_bytes(damaged)
-        try:
-            assert same(read_graphs(tmp_path / "g.npz"), sets)
-        except GraphPriorError as error:
-            assert "g.npz" in str(error)
+        read = read_or_refused(tmp_path / "g.npz", "g.npz")
+        assert read is None or same(read, sets)
 
 
 @pytest.mark.parametrize("array", ARRAYS)

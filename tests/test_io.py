@@ -264,13 +264,18 @@ def test_an_empty_folder_is_filled(tmp_path):
     assert listing(tmp_path) == [Path("result"), Path("result/a.txt")]
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
-@pytest.mark.parametrize("out", ["result", "new/newer/result"])
-def test_a_failure_inside_leaves_nothing_behind(tmp_path, error, out):
-    with pytest.raises(error), whole_folder(tmp_path / out) as folder:
+def fill_and_fail(out, error):
+    with whole_folder(out) as folder:
         (folder / "sub").mkdir()
         (folder / "sub" / "a.txt").write_text("a")
         raise error
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("out", ["result", "new/newer/result"])
+def test_a_failure_inside_leaves_nothing_behind(tmp_path, error, out):
+    with pytest.raises(error):
+        fill_and_fail(tmp_path / out, error)
     assert listing(tmp_path) == []
 
 

@@ -60,7 +60,7 @@ def test_algorithm_2_by_hand(rng):
         mean = lambda part, tau: np.mean(  # noqa: E731
             [f1_score(truths[r], scores[r] >= tau, zero_division=0) for r in part]
         )
-        tau = max(grid, key=lambda tau: (mean(train, tau), -tau))  # noqa: B023
+        tau = max(grid, key=lambda tau: (mean(train, tau), -tau))
         expected.append(mean(test, tau))
     np.testing.assert_allclose(result.values, expected)
     assert result.mean == pytest.approx(np.mean(expected))

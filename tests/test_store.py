@@ -129,16 +129,9 @@ def test_a_path_may_be_a_string(path):
     assert same_weights(load_prior(str(path)).network, random_prior().network)
 
 
-def test_saving_twice_gives_the_same_bytes(tmp_path, checkpoint, graphs):
-    whole = checkpoint.read_bytes()
-    written = set()
-    for _ in range(5):
-        path = save_prior(random_prior(), tmp_path / "mine.safetensors", {"name": "mine"})
-        written.add(path.read_bytes())
-        save_checkpoint(checkpoint, state_after(3, graphs), CONFIG, DATA)
-        assert len(checkpoint.read_bytes()) == len(whole)
-        assert same_tensors(load_file(checkpoint), parts(checkpoint)[0])
-    assert len(written) == 1
+def test_saving_twice_gives_the_same_bytes(tmp_path):
+    prior, path = random_prior(), tmp_path / "mine.safetensors"
+    assert len({save_prior(prior, path).read_bytes() for _ in range(8)}) == 1
 
 
 def test_nothing_but_the_prior_and_its_card_is_written(path):
@@ -392,12 +385,6 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_old_one(checkpoint, grap
         save_checkpoint(checkpoint, state_after(4, graphs), CONFIG, DATA)
     assert checkpoint.read_bytes() == before
     assert load_checkpoint(checkpoint, CONFIG, DATA).step == 3
-
-
-def test_the_longest_file_name_can_be_written(tmp_path):
-    path = tmp_path / ("n" * 200)
-    write_whole(path, b"new")
-    assert path.read_bytes() == b"new"
 
 
 @given(graph_sets, graph_sets)

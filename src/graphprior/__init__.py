@@ -3,6 +3,7 @@
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.graphs import Problem
+from graphprior.io import read_known, read_observations
 from graphprior.noise import Schedule
 from graphprior.prior.store import load_prior, save_prior, shipped_priors
 from graphprior.prior.training import TrainingConfig, fit_prior
@@ -16,6 +17,8 @@ __all__ = [
     "TrainingConfig",
     "fit_prior",
     "load_prior",
+    "read_known",
+    "read_observations",
     "save_prior",
     "shipped_priors",
 ]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, Literal
 
 import networkx as nx
 import numpy as np
-import psutil
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -19,11 +17,11 @@ from graphprior.engines.langevin import resolve_device, sample_graphs
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.ggm import PlugInLikelihood
-from graphprior.graphs import Matrix, Problem, vech
+from graphprior.graphs import Matrix, Problem
+from graphprior.linalg import partial_correlations
 from graphprior.noise import Schedule
-from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import Prior
-from graphprior.prior.store import load_prior
+from graphprior.prior.resolve import refuse_too_large, resolve_prior
 
 Variant = Literal["LPost", "LPr", "LL"]
 ENGINES = ("langevin",)
@@ -44,38 +42,6 @@ def monte_carlo_error(edge_probabilities: Matrix, M: int) -> Matrix:
     p = (edge_probabilities * M + 1) / (M + 2)
     error: Matrix = np.sqrt(p * (1 - p) / (M + 2))
     return error
-
-
-def resolve_prior(prior: Any, problem: Problem) -> Prior:
-    """A prior object, a shipped or saved prior by name, or independent edges at a guessed rate."""
-    if isinstance(prior, str | Path):
-        return load_prior(prior)
-    if prior is None:
-        return IndependentEdges(_edge_rate(problem))
-    if not hasattr(prior, "score") or not hasattr(prior, "memory"):
-        raise GraphPriorError(
-            f"prior is a {type(prior).__name__}: expected None, the name of a shipped prior, "
-            "a .safetensors file, or an object of graphprior.prior"
-        )
-    chosen: Prior = prior
-    return chosen
-
-
-def _edge_rate(problem: Problem) -> float:
-    """Edges among the known pairs, pulled to one in five as if five more pairs were known."""
-    a = vech(problem.known)
-    a = a[~np.isnan(a)]
-    return float((a.sum() + 1) / (len(a) + 5))
-
-
-def refuse_too_large(prior: Prior, n: int, M: int) -> None:
-    """A batch that does not fit in the free memory is refused before it starts."""
-    needed, free = prior.memory(n, M), psutil.virtual_memory().available
-    if needed > free:
-        raise GraphPriorError(
-            f"X has {n} columns: this prior needs about {needed / 1e9:.1f} GB for {M} graphs of "
-            f"that size and {free / 1e9:.1f} GB are free; use fewer samples or fewer columns"
-        )
 
 
 class PartialGGM(BaseEstimator):  # type: ignore[misc]
@@ -305,14 +271,6 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
                 known=bool(self.problem_.O[i, j]),
             )
         return graph
-
-
-def partial_correlations(Theta: Matrix) -> Matrix:
-    """-Theta_ij / sqrt(Theta_ii Theta_jj), with unit diagonal."""
-    d = np.sqrt(np.diag(Theta))
-    rho: Matrix = -Theta / d[:, None] / d
-    np.fill_diagonal(rho, 1.0)
-    return rho
 
 
 def _generator(random_state: Any) -> np.random.Generator:

@@ -19,6 +19,7 @@ from graphprior.errors import GraphPriorError
 
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+EDGE_TABLE = ["source", "target", "present"]
 
 
 def pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -158,9 +159,14 @@ def node_names(X: Any, n: int) -> tuple[str, ...]:
 
 
 def align_known(known: Any, names: Sequence[str]) -> Matrix:
-    """A labelled ``known`` (DataFrame) put in the order of ``names``; arrays as they are."""
+    """``known`` in the order of ``names``: an array as it is, a DataFrame matched by name.
+
+    A DataFrame is a named matrix, or an edge table with columns source, target, present.
+    """
     if not hasattr(known, "columns"):
         return check_known(known, n=len(names))
+    if list(known.columns) == EDGE_TABLE:
+        return known_from_edge_table(known.to_numpy(), names)
     rows, cols = [str(c) for c in known.index], [str(c) for c in known.columns]
     for label in (rows, cols):
         missing, extra = sorted(set(names) - set(label)), sorted(set(label) - set(names))
@@ -173,6 +179,34 @@ def align_known(known: Any, names: Sequence[str]) -> Matrix:
             raise GraphPriorError("known names a variable more than once: names must differ")
     order = [rows.index(c) for c in names], [cols.index(c) for c in names]
     return check_known(known.to_numpy()[np.ix_(*order)], n=len(names))
+
+
+def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known") -> Matrix:
+    """The matrix that an edge table (source, target, present) describes."""
+    index = {name: i for i, name in enumerate(names)}
+    n = len(names)
+    known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
+    for number, (a, b, present) in enumerate(rows, start=2):
+        a, b, present = str(a).strip(), str(b).strip(), str(present).strip()
+        for name in (a, b):
+            if name not in index:
+                raise GraphPriorError(
+                    f"{source} row {number}: {name!r} is no column of X "
+                    f"(X has {', '.join(list(names)[:5])}{', ...' if n > 5 else ''})"
+                )
+        if a == b:
+            raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
+        if present not in ("0", "1"):
+            raise GraphPriorError(
+                f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
+            )
+        i, j, value = index[a], index[b], float(present)
+        if not np.isnan(known[i, j]) and known[i, j] != value:
+            raise GraphPriorError(
+                f"{source} row {number} contradicts an earlier row about {a!r} and {b!r}"
+            )
+        known[i, j] = known[j, i] = value
+    return known
 
 
 def hide(

@@ -20,10 +20,15 @@ import numpy as np
 import pandas as pd
 
 from graphprior.errors import GraphPriorError
-from graphprior.estimate import PartialGGM, partial_correlations
-from graphprior.graphs import Matrix, align_known, pairs
-
-EDGE_TABLE = ["source", "target", "present"]
+from graphprior.estimate import PartialGGM
+from graphprior.graphs import (
+    EDGE_TABLE,
+    Matrix,
+    align_known,
+    known_from_edge_table,
+    pairs,
+)
+from graphprior.linalg import partial_correlations
 
 
 def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
@@ -81,34 +86,6 @@ def read_known(path: str | Path, names: Sequence[str]) -> Matrix:
     matrix.columns = pd.Index(columns[1:])
     empty = {"": "nan", "NA": "nan", "NaN": "nan", "?": "nan"}
     return align_known(matrix.map(lambda entry: empty.get(entry.strip(), entry)), names)
-
-
-def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known") -> Matrix:
-    """The matrix that an edge table (source, target, present) describes."""
-    index = {name: i for i, name in enumerate(names)}
-    n = len(names)
-    known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
-    for number, (a, b, present) in enumerate(rows, start=2):
-        a, b, present = str(a).strip(), str(b).strip(), str(present).strip()
-        for name in (a, b):
-            if name not in index:
-                raise GraphPriorError(
-                    f"{source} row {number}: {name!r} is no column of X "
-                    f"(X has {', '.join(list(names)[:5])}{', ...' if n > 5 else ''})"
-                )
-        if a == b:
-            raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
-        if present not in ("0", "1"):
-            raise GraphPriorError(
-                f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
-            )
-        i, j, value = index[a], index[b], float(present)
-        if not np.isnan(known[i, j]) and known[i, j] != value:
-            raise GraphPriorError(
-                f"{source} row {number} contradicts an earlier row about {a!r} and {b!r}"
-            )
-        known[i, j] = known[j, i] = value
-    return known
 
 
 def edge_table(model: PartialGGM) -> pd.DataFrame:

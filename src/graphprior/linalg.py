@@ -39,3 +39,11 @@ def to_unit_diagonal(A: Matrix) -> tuple[Matrix, Matrix]:
     unit = A / scale[:, None] / scale
     np.fill_diagonal(unit, 1.0)
     return unit, scale
+
+
+def partial_correlations(Theta: Matrix) -> Matrix:
+    """-Theta_ij / sqrt(Theta_ii Theta_jj), with unit diagonal."""
+    d = np.sqrt(np.diag(Theta))
+    rho: Matrix = -Theta / d[:, None] / d
+    np.fill_diagonal(rho, 1.0)
+    return rho

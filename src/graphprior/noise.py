@@ -57,6 +57,11 @@ class Schedule:
         """Evenly spaced levels; the defaults are the paper's."""
         return cls(tuple(float(s) for s in np.linspace(sigma_1, sigma_L, L)), T, epsilon)
 
+    @classmethod
+    def geometric(cls, L: int, sigma_1: float, sigma_L: float, T: int, epsilon: float) -> Schedule:
+        """Levels with a constant ratio, for annealing over a wide range."""
+        return cls(tuple(float(s) for s in np.geomspace(sigma_1, sigma_L, L)), T, epsilon)
+
     @property
     def L(self) -> int:
         """Number of noise levels."""

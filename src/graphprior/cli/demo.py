@@ -28,6 +28,7 @@ def demo_command(
     """Estimate who knows whom around one person, half of it known; under a minute."""
     new_folder(out)
     with as_file(files("graphprior") / "demo") as folder:
+        inputs = {path.name: path.read_bytes() for path in sorted(folder.glob("*.csv"))}
         X = read_observations(folder / "observations.csv")
         names = [str(c) for c in X.columns]
         known = read_known(folder / "known.csv", names)
@@ -42,7 +43,7 @@ def demo_command(
         known,
     )
     run = {"command": "demo", "prior": PRIOR, "arguments": {"n_samples": samples, "seed": seed}}
-    save_estimate(out, model, run)
+    save_estimate(out, model, run, inputs)
     summarise(model, out, as_json)
     U = model.problem_.U
     a, p = on_unknown(truth, U), on_unknown(model.edge_probabilities_, U)

@@ -41,9 +41,14 @@ def fit_with_progress(make: Callable[[Progress], PartialGGM], X: Any, known: Any
     return model
 
 
-def save_estimate(out: Path, model: PartialGGM, run: dict[str, Any]) -> None:
-    """The result folder, picture included, whole or not at all."""
+def save_estimate(
+    out: Path, model: PartialGGM, run: dict[str, Any], inputs: dict[str, bytes] | None = None
+) -> None:
+    """The result folder, picture included, whole or not at all; ``inputs`` are kept beside."""
     with whole_folder(out) as folder:
+        for name, content in (inputs or {}).items():
+            (folder / "input").mkdir(exist_ok=True)
+            (folder / "input" / name).write_bytes(content)
         write_result(folder, model, {**run, "versions": versions(), "machine": machine()})
         picture(model).savefig(folder / "picture.png", dpi=130)
 

@@ -15,18 +15,19 @@ from rich.table import Table
 from graphprior.cli.common import console, machine, new_folder, print_json, progress, versions
 from graphprior.engines.langevin import Progress, sample_graphs
 from graphprior.errors import GraphPriorError
-from graphprior.estimate import refuse_too_large
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs, write_npz
 from graphprior.io import whole_folder
 from graphprior.noise import Schedule
 from graphprior.plots import plot_degree_histograms
+from graphprior.prior.resolve import refuse_too_large
 from graphprior.prior.store import load_prior, read_card
 from graphprior.statistics import graph_statistics, histogram_distance
 
-# The paper's schedule gives each level a third of its relaxation time: enough to follow data,
-# not to forget a start at density one half. Drawing from the prior alone takes longer steps.
-GENERATION = Schedule.linear(L=30, sigma_1=0.5, sigma_L=0.03, T=60, epsilon=9e-5)
+# The paper's schedule starts where the sum of many noisy pairs still tells the density of a graph
+# and gives each level a third of its relaxation time: it remembers a start at density one half.
+# Drawing from the prior alone starts uninformed and takes longer steps.
+GENERATION = Schedule.geometric(L=40, sigma_1=2.0, sigma_L=0.1, T=25, epsilon=1e-3)
 
 
 def draw_sizes(card: dict[str, Any], nodes: int | None, count: int, seed: int) -> list[int]:

@@ -75,11 +75,13 @@ def _draw(rngs: Sequence[np.random.Generator], unknown: UnknownPairs) -> Tensor:
     return torch.as_tensor(z, device=unknown.rows.device)
 
 
-def initial_state(known: Tensor, rngs: Sequence[np.random.Generator]) -> LangevinState:
-    """Known entries as they are; unknown ones N(0.5, 0.5**2), one chain for each rng."""
+def initial_state(
+    known: Tensor, rngs: Sequence[np.random.Generator], sigma_1: float = 0.5
+) -> LangevinState:
+    """Known entries as they are; unknown ones N(0.5, sigma_1**2), one chain for each rng."""
     unknown = UnknownPairs.of(known)
     A_tilde = torch.nan_to_num(known).expand(len(rngs), -1, -1)
-    return LangevinState(unknown.write(A_tilde, 0.5 + 0.5 * _draw(rngs, unknown)))
+    return LangevinState(unknown.write(A_tilde, 0.5 + sigma_1 * _draw(rngs, unknown)))
 
 
 def langevin_step(
@@ -103,7 +105,8 @@ def annealed_langevin(
     ``known`` (n, n) has 0, 1 and nan, and decides device and precision.
     ``likelihood`` is only watched, to count indefinite Theta_tilde.
     """
-    unknown, state = UnknownPairs.of(known), initial_state(known, rngs)
+    unknown = UnknownPairs.of(known)
+    state = initial_state(known, rngs, schedule.sigmas[0])
     calm = torch.zeros(len(rngs), dtype=torch.bool, device=known.device)
     for sigma in schedule.sigmas:
         alpha = schedule.step_size(sigma)

@@ -1,0 +1,51 @@
+"""CPU-seconds and memory of one ego-net problem with Algorithm 1 as in the paper.
+
+OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/egonet_problem.py
+
+n = 20, half of the pairs unknown, M = 10 chains, L * T = 3000 steps, the shipped
+EDP-GNN. The rows split the time by the parts of the score.
+"""
+
+import numpy as np
+from record import cpu_seconds, peak_megabytes, save
+
+from graphprior.covariance import constrained_mle
+from graphprior.datasets import egonets
+from graphprior.engines.langevin import sample_graphs
+from graphprior.ggm import PlugInLikelihood, simulate_observations, simulate_precision
+from graphprior.graphs import Problem, hide
+from graphprior.prior.store import load_prior
+
+
+def main(n: int = 20, k: int = 95, M: int = 10) -> None:
+    rng = np.random.default_rng(0)
+    A = next(A for A in egonets("test") if len(A) == n)
+    X = simulate_observations(simulate_precision(A, rng, tries=1000), k, rng)
+    problem = Problem.create(X, hide(A, rng, share=0.5))
+    mle_seconds, fit = cpu_seconds(lambda: constrained_mle(problem))
+    likelihood = PlugInLikelihood.create(fit.Theta, fit.S, k)
+    prior = load_prior("egonets")
+    rows = [{"part": "constrained MLE", "cpu_seconds": mle_seconds}]
+    for part, scores in {
+        "LPost": (prior, likelihood),
+        "LPr": (prior, None),
+        "LL": (None, likelihood),
+    }.items():
+        seconds, posterior = cpu_seconds(
+            lambda scores=scores: sample_graphs(problem.known, *scores, np.random.default_rng(0), M)
+        )
+        rows.append(
+            {
+                "part": part,
+                "cpu_seconds": seconds,
+                "steps": posterior.diagnostics["steps"],
+                "chains": M,
+                "n": n,
+                "peak_megabytes": peak_megabytes(),
+            }
+        )
+    save("egonet_problem", "OMP_NUM_THREADS=1 python benchmarks/egonet_problem.py", rows)
+
+
+if __name__ == "__main__":
+    main()

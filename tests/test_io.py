@@ -96,7 +96,7 @@ def test_names_keep_odd_letters_and_lose_space_around_them(tmp_path, rng):
         tmp_path / "x.csv", index=False
     )
     assert list(read_observations(tmp_path / "x.csv").columns) == ODD_NAMES
-    path = write(tmp_path, "y.csv", " a ,b\t, c\n1,2,3\n")
+    path = write(tmp_path, "y.csv", " a ,b\t, c\n1,2,3\n4,5,7\n")
     assert list(read_observations(path).columns) == NAMES
 
 
@@ -360,3 +360,23 @@ def test_what_is_read_is_what_a_problem_takes(tmp_path, rng):
     np.testing.assert_allclose(read.X, problem.X, rtol=1e-14)
     np.testing.assert_array_equal(read.known, check_known(problem.known))
     assert np.array_equal(read.known[read.O], A[read.O])
+
+
+@pytest.mark.parametrize(
+    ("header", "fine"), [("0,1,2", True), ("1,2,3", True), ("0.3,-1.2,4", False), ("7,9,8", False)]
+)
+def test_a_table_without_header_is_refused_and_counted_names_are_not(tmp_path, header, fine):
+    path = write(tmp_path, "x.csv", f"{header}\n1,2,3\n4,5,7\n")
+    if fine:
+        assert list(read_observations(path).columns) == header.split(",")
+    else:
+        with refused("expected a header"):
+            read_observations(path)
+
+
+def test_the_current_folder_can_be_the_result(tmp_path, monkeypatch):
+    (out := tmp_path / "here").mkdir()
+    monkeypatch.chdir(out)
+    with whole_folder(Path(".")) as folder:
+        (folder / "a.txt").write_text("a")
+    assert listing(tmp_path) == [Path("here"), Path("here/a.txt")]

@@ -186,8 +186,12 @@ def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known"
     index = {name: i for i, name in enumerate(names)}
     n = len(names)
     known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
-    for number, (a, b, present) in enumerate(rows, start=2):
-        a, b, present = str(a).strip(), str(b).strip(), str(present).strip()
+    for number, row in enumerate(rows, start=2):
+        if len(row) != 3:
+            raise GraphPriorError(
+                f"{source} row {number} has {len(row)} entries: expected {', '.join(EDGE_TABLE)}"
+            )
+        a, b, present = (str(entry).strip() for entry in row)
         for name in (a, b):
             if name not in index:
                 raise GraphPriorError(
@@ -196,7 +200,7 @@ def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known"
                 )
         if a == b:
             raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
-        if present not in ("0", "1"):
+        if present not in ("0", "1", "0.0", "1.0"):
             raise GraphPriorError(
                 f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
             )

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,26 +45,52 @@ def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
 def read_observations(path: str | Path) -> pd.DataFrame:
     """A CSV or TSV file: a header with the variables' names, one observation a row."""
     path = Path(path)
-    header = _read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
-    names = [str(c).strip() for c in header.iloc[0]]
-    repeated = sorted({c for c in names if names.count(c) > 1})
-    if repeated:
-        raise GraphPriorError(f"{path}: column {repeated[0]!r} occurs twice: names must differ")
-    table = _read_csv(path)
+    names = _read_names(path)
+    table = _read_csv(path, header=None, skiprows=1)
     if table.shape[1] != len(names):
         raise GraphPriorError(
             f"{path}: the header has {len(names)} names but rows have {table.shape[1]} values"
         )
     table.columns = pd.Index(names)
     for name in names:
-        if not pd.api.types.is_numeric_dtype(table[name]):
-            bad = pd.to_numeric(table[name], errors="coerce").isna()
-            row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
-            raise GraphPriorError(
-                f"{path}: column {name!r} is not numeric (row {row + 2}: "
-                f"{table[name].iloc[row]!r}); remove it or turn it into numbers"
-            )
+        _refuse_words(table[name], path)
+    if len(table) < 2:
+        raise GraphPriorError(f"{path} has {len(table)} row(s): at least 2 observations are needed")
+    if len(names) < 2:
+        raise GraphPriorError(f"{path} has 1 column: at least 2 variables are needed for an edge")
     return table
+
+
+def _read_names(path: Path) -> list[str]:
+    """The header of a table; one that is missing or ambiguous is refused."""
+    header = _read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False)
+    names = [str(c).strip() for c in header.iloc[0]]
+    repeated = sorted({c for c in names if names.count(c) > 1})
+    if "" in names:
+        raise GraphPriorError(
+            f"{path}: column {names.index('') + 1} has no name: name every variable; "
+            "row labels are not data, remove them"
+        )
+    numbers = pd.to_numeric(pd.Series(names), errors="coerce")
+    if numbers.notna().all() and not (numbers.diff().iloc[1:] == 1).all():
+        raise GraphPriorError(
+            f"{path}: the first row holds numbers only ({', '.join(names[:3])}, ...): "
+            "expected a header with the variables' names"
+        )
+    if repeated:
+        raise GraphPriorError(f"{path}: column {repeated[0]!r} occurs twice: names must differ")
+    return names
+
+
+def _refuse_words(column: pd.Series[Any], path: Path) -> None:
+    if pd.api.types.is_numeric_dtype(column):
+        return
+    bad = pd.to_numeric(column, errors="coerce").isna()
+    row = int(np.flatnonzero(bad)[0]) if bad.any() else 0
+    raise GraphPriorError(
+        f"{path}: column {column.name!r} is not numeric (row {row + 2}: {column.iloc[row]!r}); "
+        "remove it or turn it into numbers"
+    )
 
 
 def read_known(path: str | Path, names: Sequence[str]) -> Matrix:
@@ -75,9 +101,9 @@ def read_known(path: str | Path, names: Sequence[str]) -> Matrix:
     path = Path(path)
     table = _read_csv(path, dtype=str, keep_default_na=False)
     columns = [str(c).strip() for c in table.columns]
-    if columns == EDGE_TABLE:
+    if columns == EDGE_TABLE:  # a matrix has one column more than X, its first without meaning
         return known_from_edge_table(table.to_numpy(dtype=str), names, path.name)
-    if "source" in columns or "target" in columns:
+    if ("source" in columns or "target" in columns) and sorted(columns[1:]) != sorted(names):
         raise GraphPriorError(
             f"{path}: columns are {columns}: an edge table has exactly {', '.join(EDGE_TABLE)}"
         )
@@ -118,16 +144,27 @@ def file_hash(path: str | Path) -> str:
 @contextmanager
 def whole_folder(out: Path) -> Iterator[Path]:
     """A folder to fill that appears at ``out`` only when it is complete."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    hidden = out.parent / f".{out.name}.{os.getpid()}.tmp"
-    hidden.mkdir()
+    out = Path(os.path.abspath(out))  # "." has no name of its own
+    if out.is_dir() and any(out.iterdir()):
+        raise FileExistsError(f"{out} is not empty")
+    made = [folder for folder in out.parents if not folder.exists()]
+    hidden = out.parent / f".{out.name}.tmp"
+    shutil.rmtree(hidden, ignore_errors=True)  # left by a run that was killed
+    hidden.mkdir(parents=True)
     try:
         yield hidden
-        if out.is_dir():
-            out.rmdir()  # empty, or it would have been refused
-        os.replace(hidden, out)
-    finally:
+        if out.is_dir():  # it may be where the user stands, so it stays
+            for item in hidden.iterdir():
+                os.replace(item, out / item.name)
+            hidden.rmdir()
+        else:
+            os.replace(hidden, out)
+    except BaseException:
         shutil.rmtree(hidden, ignore_errors=True)
+        for folder in made:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
 
 
 def write_result(folder: Path, model: PartialGGM, run: dict[str, Any]) -> None:

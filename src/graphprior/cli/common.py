@@ -30,7 +30,7 @@ PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "p
 
 def console() -> Console:
     """Words for people go to standard error; standard output is for results."""
-    return Console(stderr=True, highlight=False, soft_wrap=True)
+    return Console(stderr=True, highlight=False, soft_wrap=True, markup=False)
 
 
 @contextmanager
@@ -68,7 +68,19 @@ def new_folder(path: Path) -> Path:
         raise GraphPriorError(
             f"output folder {path} exists and is not empty: choose another or empty it"
         )
+    for parent in path.parents:
+        if parent.exists():
+            if not parent.is_dir():
+                raise GraphPriorError(f"output folder {path} cannot be made: {parent} is a file")
+            break
     return path
+
+
+def check_seed(seed: int) -> int:
+    """A seed that every generator takes."""
+    if not 0 <= seed < 2**63:
+        raise GraphPriorError(f"--seed {seed}: expected a number from 0 to 2**63 - 1")
+    return seed
 
 
 def versions() -> dict[str, str]:

@@ -9,7 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from graphprior.cli.common import console, machine, new_folder, print_json, progress, versions
+from graphprior.cli.common import (
+    check_seed,
+    console,
+    machine,
+    new_folder,
+    print_json,
+    progress,
+    versions,
+)
 from graphprior.engines.langevin import Progress
 from graphprior.errors import GraphPriorWarning
 from graphprior.estimate import PartialGGM
@@ -33,7 +41,7 @@ def fit_with_progress(make: Callable[[Progress], PartialGGM], X: Any, known: Any
             model.fit(X, known=known)
     for warning in caught:
         if issubclass(warning.category, GraphPriorWarning):
-            console().print(f"note: {warning.message}", style="yellow", markup=False)
+            console().print(f"note: {warning.message}", style="yellow")
         else:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
@@ -67,8 +75,7 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
     table = edge_table(model)
     for row in table[table["known"] == 0].head(5).itertuples():
         console().print(
-            f"  {row.source} - {row.target}: {row.probability:.2f} ± {row.standard_error:.2f}",
-            markup=False,
+            f"  {row.source} - {row.target}: {row.probability:.2f} ± {row.standard_error:.2f}"
         )
     console().print(f"wrote {out}/ (picture.png, edges.csv, graph.graphml, result.npz, run.json)")
 
@@ -96,6 +103,7 @@ def estimate_command(
 ) -> None:
     """Estimate the graph behind a table of measurements."""
     new_folder(out)
+    check_seed(seed)
     X = read_observations(data)
     known_matrix = None if known is None else read_known(known, [str(c) for c in X.columns])
     arguments: dict[str, Any] = {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -21,11 +23,34 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-app.command("demo")(demo_command)
-app.command("estimate")(estimate_command)
-app.command("train")(train_command)
-app.command("sample")(sample_command)
-app.command("priors")(priors_command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo_command,
+    "estimate": estimate_command,
+    "train": train_command,
+    "sample": sample_command,
+    "priors": priors_command,
+}
+
+
+class CtrlCError(Exception):
+    """Ctrl-C, kept from the option parser, which would end without a word."""
+
+
+def interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with Ctrl-C as an error of ours."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            command(**options)
+        except KeyboardInterrupt:
+            raise CtrlCError from None
+
+    return run
+
+
+for name, command in COMMANDS.items():
+    app.command(name)(interruptible(command))
 
 
 @app.callback()
@@ -40,12 +65,22 @@ def main() -> None:
     debug = "--debug" in sys.argv[1:]
     arguments = [word for word in sys.argv[1:] if word != "--debug"]
     try:
-        app(arguments, prog_name="graphprior")
-    except (GraphPriorError, OSError) as error:
+        code = app(arguments, prog_name="graphprior", standalone_mode=False)
+    except BaseException as error:
         if debug:
             raise
-        typer.echo(f"graphprior: {error}", err=True)
-        sys.exit(2)
-    except KeyboardInterrupt:
+        sys.exit(explain(error))
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def explain(error: BaseException) -> int:
+    """Say in one line what went wrong and give the exit code; a bug is raised as it is."""
+    if isinstance(error, CtrlCError):
         typer.echo("graphprior: interrupted", err=True)
-        sys.exit(130)
+        return 130
+    usage = getattr(error, "format_message", None)  # an error of the option parser
+    if usage is None and not isinstance(error, GraphPriorError | OSError):
+        raise error
+    words = str(error) if usage is None else f"{usage()} (see graphprior --help)"
+    typer.echo(f"graphprior: {' '.join(words.split())}", err=True)
+    return 2

@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from graphprior.cli.common import console, print_json
-from graphprior.prior.store import read_card, shipped_priors
+from graphprior.prior.store import load_prior, read_card, shipped_priors
 
 
 def priors_command(
@@ -17,6 +17,7 @@ def priors_command(
 ) -> None:
     """List the shipped priors, or show a prior's card."""
     if name is not None:
+        load_prior(name)
         print_json(read_card(name))
         return
     cards = {prior: read_card(prior) for prior in shipped_priors()}

@@ -12,7 +12,15 @@ import numpy as np
 import typer
 from rich.table import Table
 
-from graphprior.cli.common import console, machine, new_folder, print_json, progress, versions
+from graphprior.cli.common import (
+    check_seed,
+    console,
+    machine,
+    new_folder,
+    print_json,
+    progress,
+    versions,
+)
 from graphprior.engines.langevin import Progress, sample_graphs
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
@@ -101,9 +109,12 @@ def sample_command(
 ) -> None:
     """Draw graphs from a prior: graphs.npz, one GraphML file each, statistics."""
     new_folder(out)
+    check_seed(seed)
     if count < 1:
         raise GraphPriorError(f"--count {count}: at least one graph must be drawn")
     network, real = load_prior(prior), None if compare is None else read_graphs(compare)
+    if real is not None and (not real or min(map(len, real)) < 2):
+        raise GraphPriorError(f"--compare {compare}: expected graphs of at least 2 nodes")
     sizes = draw_sizes(read_card(prior), nodes, count, seed)
     schedule = Schedule.linear() if paper_schedule else GENERATION
     with progress("drawing graphs") as report:

@@ -11,7 +11,15 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from graphprior.cli.common import console, interrupt_flag, machine, print_json, progress, versions
+from graphprior.cli.common import (
+    check_seed,
+    console,
+    interrupt_flag,
+    machine,
+    print_json,
+    progress,
+    versions,
+)
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix, vech
 from graphprior.graphsets import read_graphs
@@ -55,8 +63,11 @@ def _start(graphs: list[Matrix], out: Path, config: TrainingConfig, restart: boo
         state = load_checkpoint(checkpoint, config, graphs_hash(graphs))
         console().print(f"going on from step {state.step} ({checkpoint})")
         return state
-    if out.exists() and not restart:
-        raise GraphPriorError(f"{out} exists: choose another --out, or --restart to replace it")
+    for path in (out, out.with_suffix(".json")):
+        if path.exists() and not restart:
+            raise GraphPriorError(
+                f"{path} exists: choose another --out, or --restart to replace it"
+            )
     return new_state(config)
 
 
@@ -97,7 +108,10 @@ def train_command(
     """Learn a prior from example graphs; run again after a kill to go on."""
     if out.suffix != ".safetensors":
         raise GraphPriorError(f"--out {out}: a prior's file name ends in .safetensors")
+    check_seed(seed)
     matrices = check_graphs(read_graphs(graphs))
+    if graphs.resolve() == out.with_suffix(".json").resolve():
+        raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
     config = TrainingConfig(steps=steps, batch=batch, seed=seed)
     state = _start(matrices, out, config, restart)
     # A card travels: it names a relative path as given, never a folder of this machine.

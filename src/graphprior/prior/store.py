@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
@@ -33,7 +34,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a kill at any moment leaves the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.with_name(f".{path.name}.tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(content)
@@ -42,6 +43,17 @@ def write_whole(path: Path, content: bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _safetensors(tensors: dict[str, Tensor], header: dict[str, str]) -> bytes:
+    """The file's bytes. `save` orders the header at random: same content, same bytes needs more."""
+    content = save(tensors, header)
+    size = int.from_bytes(content[:8], "little")
+    fields = json.loads(content[8 : 8 + size])
+    fields["__metadata__"] = dict(sorted(fields["__metadata__"].items()))
+    packed = json.dumps(fields, separators=(",", ":"), ensure_ascii=False).encode()
+    packed += b" " * (-len(packed) % 8)  # the format wants the tensors aligned
+    return len(packed).to_bytes(8, "little") + packed + content[8 + size :]
 
 
 def graphs_hash(graphs: Sequence[Matrix]) -> str:
@@ -89,9 +101,13 @@ def save_prior(prior: EDPGNNPrior, path: str | Path, card: dict[str, Any] | None
         "kind": prior.kind,
         "config": json.dumps(asdict(prior.network.config)),
     }
-    write_whole(path, save(dict(prior.network.state_dict()), header))
-    if card is not None:
-        write_whole(path.with_suffix(".json"), (json.dumps(card, indent=1) + "\n").encode())
+    sidecar = path.with_suffix(".json")
+    words = None if card is None else (json.dumps(card, indent=1) + "\n").encode()
+    write_whole(path, _safetensors(dict(prior.network.state_dict()), header))
+    if words is not None:
+        write_whole(sidecar, words)
+    else:
+        sidecar.unlink(missing_ok=True)
     return path
 
 
@@ -138,6 +154,8 @@ def read_card(name: str | Path) -> dict[str, Any]:
         card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise GraphPriorError(f"{path} is not a JSON model card: {error}") from None
+    if not isinstance(card, dict):
+        raise GraphPriorError(f"{path} is not a JSON model card: expected an object")
     return card
 
 
@@ -158,12 +176,30 @@ def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, da
         "step": str(state.step),
         "history": json.dumps(state.history),
     }
-    write_whole(path, save({k: v.contiguous().clone() for k, v in tensors.items()}, header))
+    write_whole(path, _safetensors({k: v.contiguous().clone() for k, v in tensors.items()}, header))
 
 
 def load_checkpoint(path: Path, config: TrainingConfig, data: str) -> TrainingState:
     """The state a training had reached, if it was this training."""
     tensors, header = _read(path, "checkpoint")
+    try:
+        return _restore(path, tensors, header, config, data)
+    except GraphPriorError:
+        raise
+    except (RuntimeError, KeyError, ValueError, TypeError) as error:
+        first = str(error).splitlines()[0]
+        raise GraphPriorError(
+            f"{path}: its tensors and header do not agree ({first}); --restart begins anew"
+        ) from None
+
+
+def _restore(
+    path: Path,
+    tensors: dict[str, Tensor],
+    header: dict[str, str],
+    config: TrainingConfig,
+    data: str,
+) -> TrainingState:
     if header["data"] != data or json.loads(header["config"]) != asdict(config):
         raise GraphPriorError(
             f"{path} belongs to a training with other graphs or settings: "
@@ -173,10 +209,13 @@ def load_checkpoint(path: Path, config: TrainingConfig, data: str) -> TrainingSt
     for part in ("network", "average", "best"):
         _load_part(getattr(state, part), tensors, part)
     moments: dict[int, dict[str, Tensor]] = {}
-    for index, (name, _) in enumerate(state.network.named_parameters()):
-        keys = {key: f"adam.{name}.{key}" for key in ("step", "exp_avg", "exp_avg_sq")}
-        if keys["step"] in tensors:
-            moments[index] = {key: tensors[full] for key, full in keys.items()}
+    for index, (name, parameter) in enumerate(state.network.named_parameters()):
+        if int(header["step"]) == 0:
+            break  # Adam has no moments before its first step
+        shapes = {"step": torch.Size(), "exp_avg": parameter.shape, "exp_avg_sq": parameter.shape}
+        moments[index] = {key: tensors[f"adam.{name}.{key}"] for key in shapes}
+        if any(moments[index][key].shape != shape for key, shape in shapes.items()):
+            raise ValueError(f"moments of {name} have another shape")
     adam = state.optimizer.state_dict()
     state.optimizer.load_state_dict({"state": moments, "param_groups": adam["param_groups"]})
     state.step = int(header["step"])

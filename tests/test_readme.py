@@ -1,0 +1,63 @@
+"""What README says to type works, line by line, in a fresh folder."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = Path(__file__).parent.parent / "README.md"
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(), re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Where `make demo` has run: README's commands start from its result."""
+    here = tmp_path_factory.mktemp("readme")
+    run(["demo", "--samples", "3"], here)
+    return here
+
+
+def run(words, cwd):
+    start = "from graphprior.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", start, *words], cwd=cwd, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_the_demo_ends_with_a_picture(folder):
+    written = {path.name for path in (folder / "demo-result").iterdir()}
+    assert {"picture.png", "edges.csv", "graph.graphml", "result.npz", "run.json"} <= written
+    assert (folder / "demo-result" / "picture.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_estimate_command_of_the_readme_works(folder):
+    lines = [line for block in blocks("") for line in block.splitlines()]
+    (command,) = [line for line in lines if " estimate " in line]
+    run(shlex.split(command)[1:], folder)
+    assert (folder / "result" / "edges.csv").is_file()
+
+
+def test_the_python_of_the_readme_works(folder):
+    (code,) = blocks("python")
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "edges" in done.stdout
+
+
+def test_every_command_of_the_readme_exists():
+    from graphprior.cli.main import COMMANDS
+
+    lines = [line for block in blocks("") for line in block.splitlines()]
+    named = {m[1] for line in lines if (m := re.search(r"\bgraphprior (\w+)", line))}
+    assert named
+    assert named <= set(COMMANDS)

@@ -3,11 +3,14 @@
 OMP_NUM_THREADS=1 python benchmarks/solvers.py     (a few minutes; needs the `test` extra)
 
 Problems: sparse random graphs with 3 n edges, a tenth of the pairs unknown.
-Every solver must reach an optimality residual of 1e-4 on the correlation scale.
+Tolerances are set so that every solver reaches an optimality residual of 1e-3 on the
+correlation scale (`solved` counts it); ours is asked for 1e-4.
 """
 
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
+from io import StringIO
 
 import networkx as nx
 import numpy as np
@@ -52,16 +55,10 @@ def skglm(S: Matrix, Lambda: Matrix) -> Matrix:
 
 def gglasso(S: Matrix, Lambda: Matrix) -> Matrix:
     finite = np.where(np.isinf(Lambda), HARD, Lambda)
-    result, _ = ADMM_SGL(
-        S,
-        1.0,
-        np.eye(len(S)),
-        lambda1_mask=finite,
-        tol=1e-6,
-        rtol=1e-5,
-        max_iter=5000,
-        verbose=False,
-    )
+    with redirect_stdout(StringIO()):  # it reports every solve
+        result, _ = ADMM_SGL(
+            S, 1.0, np.eye(len(S)), lambda1_mask=finite, tol=1e-8, rtol=1e-7, max_iter=5000
+        )
     return result["Theta"]
 
 

@@ -20,11 +20,12 @@ from skglm.covariance import GraphicalLasso
 from sklearn.covariance import graphical_lasso
 
 from graphprior.bootstrap import bootstrapped_glasso, correlation
-from graphprior.covariance import kkt_residual, weighted_glasso
+from graphprior.covariance import penalty_matrix
 from graphprior.ggm import simulate_observations
+from graphprior.glasso import kkt_residual, weighted_glasso
 from graphprior.graphs import Matrix, Problem, hide
 
-SIZES = [(50, 25), (50, 500), (200, 100), (200, 2000)]
+SIZES = [(50, 25), (50, 500), (200, 100), (200, 2000), (500, 250)]
 HARD = 2.0  # on the correlation scale any penalty from 2 on is the hard constraint
 
 
@@ -34,12 +35,6 @@ def problem(n: int, k: int, rng: np.random.Generator) -> Problem:
     Theta = upper + upper.T
     Theta += np.diag(np.abs(Theta).sum(1) + 0.5)
     return Problem.create(simulate_observations(Theta, k, rng), hide(A, rng, share=0.1))
-
-
-def penalty(p: Problem, lam: float) -> Matrix:
-    Lambda = np.where(p.U, lam, np.where(p.known == 0, np.inf, 0.0))
-    np.fill_diagonal(Lambda, 0.0)
-    return Lambda
 
 
 def ours(S: Matrix, Lambda: Matrix) -> Matrix:
@@ -75,7 +70,7 @@ def compare(n: int, k: int, lam: float, repeats: int) -> Iterator[dict[str, obje
     times: dict[str, list[float]] = {name: [] for name in SOLVERS}
     solved = dict.fromkeys(SOLVERS, 0)
     for p in problems:
-        S, Lambda = correlation(p.X), penalty(p, lam)
+        S, Lambda = correlation(p.X), penalty_matrix(p, lam)
         for name, solve in SOLVERS.items():
             seconds, Theta = cpu_seconds(lambda solve=solve, S=S, Lambda=Lambda: solve(S, Lambda))
             times[name].append(seconds)

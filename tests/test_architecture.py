@@ -14,9 +14,11 @@ ORDER = [
     "errors",
     "graphs",
     "linalg",
+    "glasso",
     "covariance",
-    "ggm",
     "noise",
+    "ggm",
+    "graphsets",
     "prior.protocol",
     "prior.exact",
     "prior.edp_gnn",
@@ -25,10 +27,10 @@ ORDER = [
     "prior.resolve",
     "engines.posterior",
     "engines.langevin",
+    "engines.generate",
     "bootstrap",
     "estimate",
     "metrics",
-    "graphsets",
     "datasets",
     "statistics",
     "io",
@@ -50,7 +52,9 @@ def module_files():
 
 def imports(path):
     for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("graphprior."):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield "relative import"
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("graphprior."):
             yield node.module.removeprefix("graphprior.")
         elif isinstance(node, ast.Import):
             yield from (

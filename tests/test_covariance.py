@@ -6,26 +6,21 @@ from sklearn.covariance import graphical_lasso
 
 from graphprior.covariance import (
     constrained_mle,
-    kkt_residual,
+    dependent_columns,
+    penalty_matrix,
     sample_covariance,
     shrink,
-    weighted_glasso,
 )
 from graphprior.errors import GraphPriorError, GraphPriorWarning
+from graphprior.ggm import simulate_observations
+from graphprior.glasso import kkt_residual, weighted_glasso
 from graphprior.graphs import Problem
 from graphprior.linalg import is_definite
-from oracles import random_graph, random_problem, relabel
+from oracles import random_graph, random_precision, random_problem, relabel
 
 
 def scalar_penalty(n, lam):
     Lambda = np.full((n, n), lam)
-    np.fill_diagonal(Lambda, 0)
-    return Lambda
-
-
-def mixed_penalty(problem, lam):
-    """None on known edges, lam on unknown pairs, infinite on known non-edges."""
-    Lambda = np.where(problem.U, lam, np.where(problem.known == 0, np.inf, 0.0))
     np.fill_diagonal(Lambda, 0)
     return Lambda
 
@@ -56,7 +51,7 @@ def test_weighted_lasso_is_optimal(parameters, lam):
     n, k, share, density, seed = parameters
     _, problem = random_problem(np.random.default_rng(seed), n, k, density, share)
     S = shrink(sample_covariance(problem.X), 0.05)
-    Lambda = mixed_penalty(problem, lam)
+    Lambda = penalty_matrix(problem, lam)
     Theta = weighted_glasso(S, Lambda)
     assert kkt_residual(Theta, S, Lambda) <= 1e-6
     assert not Theta[np.isinf(Lambda)].any()
@@ -78,7 +73,7 @@ def test_matrix_penalty_equals_skglm_and_gglasso(seed):
     _, problem = random_problem(np.random.default_rng(seed), n=12, k=80)
     S = sample_covariance(problem.X)
     S = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
-    Lambda = mixed_penalty(problem, 0.1)
+    Lambda = penalty_matrix(problem, 0.1)
     ours = weighted_glasso(S, Lambda, tol=1e-9)
     # On the correlation scale a penalty of 2 is the hard constraint; inf breaks these solvers.
     finite = np.where(np.isinf(Lambda), 2.0, Lambda)
@@ -176,20 +171,58 @@ def largest_smallest_eigenvalue(problem, steps=3000):
     return best
 
 
-def test_nearly_singular_data_are_solved(rng):
-    X = rng.standard_normal((50, 4))
-    X = np.column_stack([X, X[:, 0] + 1e-5 * rng.standard_normal(50)])
+@pytest.mark.parametrize("noise", [1, 0.1, 0.03, 0.01, 3e-3, 1e-3])
+def test_nearly_dependent_columns_are_solved(rng, noise):
+    """The maximum is inv(S), however badly conditioned; slow convergence is not non-existence."""
+    X = rng.standard_normal((50, 5))
+    X[:, 4] = 2 * X[:, 1] + noise * rng.standard_normal(50)
     fit = constrained_mle(Problem.create(X))
-    assert is_definite(fit.Theta)
-    assert fit.kkt_residual <= 1e-6
+    assert fit.exists
+    assert fit.shrinkage == 0
+    np.testing.assert_allclose(fit.Theta @ sample_covariance(X), np.eye(5), atol=1e-4)
+
+
+def test_dependent_columns_have_no_maximum_and_are_named(rng):
+    X = rng.standard_normal((50, 5))
+    X[:, 4] = 2 * X[:, 1]
+    fit = constrained_mle(Problem.create(X))
+    assert not fit.exists
+    assert np.isfinite(fit.Theta).all()
+    assert dependent_columns(sample_covariance(X)) == [1, 4]
+    assert dependent_columns(np.eye(3)) == []
+
+
+@pytest.mark.parametrize(("n", "k", "lam"), [(12, 5, 0.01), (20, 10, 0.02), (8, 2, 0.05)])
+def test_few_observations_and_a_small_penalty_are_solved(rng, n, k, lam):
+    S = sample_covariance(rng.standard_normal((k, n)))
+    S = S / np.sqrt(np.outer(np.diag(S), np.diag(S)))
+    Lambda = scalar_penalty(n, lam)
+    assert kkt_residual(weighted_glasso(S, Lambda), S, Lambda) <= 1e-6
+
+
+def test_no_penalty_and_too_few_observations_is_told(rng):
+    S = sample_covariance(rng.standard_normal((4, 8)))
+    with pytest.warns(GraphPriorWarning, match="has no minimum"):
+        weighted_glasso(S, np.zeros((8, 8)))
+
+
+@pytest.mark.parametrize(
+    ("S", "message"),
+    [
+        (np.diag([1.0, 0.0]), r"S\[1, 1\] = 0: a variable must vary"),
+        (np.array([[1.0, np.nan], [np.nan, 1.0]]), "finite"),
+        (np.array([[1.0, 0.2], [0.3, 1.0]]), "not symmetric"),
+        (np.ones((2, 3)), "square"),
+    ],
+)
+def test_what_is_no_covariance_is_refused(S, message):
+    with pytest.raises(GraphPriorError, match=message):
+        weighted_glasso(S, np.zeros((len(S), len(S))))
 
 
 def test_consistency_of_the_constrained_estimate(rng):
     """Lemma 1: the error falls as 1 / sqrt(k)."""
     A = random_graph(rng, 6)
-    from graphprior.ggm import simulate_observations
-    from oracles import random_precision
-
     Theta_0 = random_precision(rng, A)
     known = np.where(A == 0, 0.0, np.nan)
     np.fill_diagonal(known, 0)

@@ -6,6 +6,7 @@ from scipy.stats import multivariate_normal
 from graphprior.covariance import constrained_mle, sample_covariance
 from graphprior.errors import GraphPriorError
 from graphprior.ggm import (
+    DEFAULT_FLOOR,
     PlugInLikelihood,
     approximate_log_posterior,
     log_likelihood,
@@ -50,7 +51,7 @@ def test_an_indefinite_precision_has_likelihood_zero():
     assert log_likelihood(np.array([[1.0, 2.0], [2.0, 1.0]]), np.eye(2), 5) == -np.inf
 
 
-@pytest.mark.parametrize("floor", [1e-6, 0.05, None])
+@pytest.mark.parametrize("floor", [1e-6, DEFAULT_FLOOR, None])
 def test_likelihood_score_is_the_slope_of_the_log_likelihood(rng, floor):
     """Near A = 1 all relative eigenvalues exceed the floor, and every rule must agree."""
     _, problem = random_problem(rng, n=7, k=40)
@@ -112,6 +113,45 @@ def test_indefinite_graphs_are_counted_and_led_back(rng):
     for _ in range(4000):
         A = A + 2e-4 * likelihood(A, 0.5)
     assert likelihood.indefinite(A).tolist() == [False, False]
+
+
+def test_below_the_floor_the_slope_is_that_of_the_tangent(rng):
+    """k/2 sum(f(mu) - mu) with f the logarithm continued by its tangent, by finite differences."""
+    _, problem = random_problem(rng, n=6, k=30, density=0.6, share=1.0)
+    likelihood, fit = fitted_likelihood(problem)
+    L = np.linalg.cholesky(fit.Theta)
+
+    def value(A):
+        Theta_tilde = fit.Theta * (A + np.eye(6))
+        mu = np.linalg.eigvalsh(np.linalg.solve(L, np.linalg.solve(L, Theta_tilde).T))
+        tangent = np.log(DEFAULT_FLOOR) + (mu - DEFAULT_FLOOR) / DEFAULT_FLOOR
+        log = np.where(mu > DEFAULT_FLOOR, np.log(np.maximum(mu, DEFAULT_FLOOR)), tangent)
+        return problem.k / 2 * (log - mu).sum()
+
+    A, h = indefinite_graph(fit.Theta), 1e-5
+    score = slope(likelihood, A)
+    for i, j in zip(*pairs(6), strict=True):
+        T = np.zeros((6, 6))
+        T[i, j] = T[j, i] = h
+        assert (value(A + T) - value(A - T)) / (2 * h) == pytest.approx(
+            score[i, j], rel=1e-3, abs=1e-2
+        )
+
+
+def test_curvature_is_the_largest_eigenvalue_of_the_hessian(rng):
+    _, problem = random_problem(rng, n=5, k=30, share=0.6)
+    likelihood, _ = fitted_likelihood(problem)
+    rows, cols = pairs(5)
+    unknown = problem.U[rows, cols]
+    A = np.where(np.eye(5) == 1, 0.0, np.where(problem.known == 0, 0.0, 1.0))
+    H, h = [], 1e-5
+    for i, j in zip(rows[unknown], cols[unknown], strict=True):
+        T = np.zeros((5, 5))
+        T[i, j] = T[j, i] = h
+        change = slope(likelihood, A + T) - slope(likelihood, A - T)
+        H.append(-change[rows, cols][unknown] / (2 * h))
+    expected = np.linalg.eigvalsh(np.array(H))[-1]
+    assert likelihood.curvature(torch.as_tensor(problem.U)) == pytest.approx(expected, rel=1e-3)
 
 
 def test_a_batch_of_graphs_equals_its_parts(rng):

@@ -15,7 +15,7 @@ from graphprior.engines.langevin import (
 )
 from graphprior.errors import GraphPriorError
 from graphprior.ggm import PlugInLikelihood, simulate_observations
-from graphprior.graphs import Problem, hide, unknown_mask, vech
+from graphprior.graphs import Problem, hide, nothing_known, unknown_mask, vech
 from graphprior.noise import Schedule
 from graphprior.prior.exact import FiniteGraphs, IndependentEdges, all_graphs, ergm_log_weight
 from oracles import approximate_posterior, random_graph, random_precision, random_problem
@@ -23,10 +23,6 @@ from oracles import approximate_posterior, random_graph, random_precision, rando
 SHORT = Schedule.linear(L=3, T=5)
 # About 0.1 relaxation times a step, 80 in all: long enough to mix on a few pairs.
 MIXING = Schedule.linear(L=20, sigma_1=0.5, sigma_L=0.03, T=40, epsilon=9e-5)
-
-
-def nothing_known(n):
-    return np.where(np.eye(n, dtype=bool), 0.0, np.nan)
 
 
 def generators(seed, M):
@@ -82,7 +78,7 @@ def total_variation_from_enumeration(seed, k, M=1500):
     fit = constrained_mle(problem)
     graphs, p = approximate_posterior(problem.known, fit.Theta, fit.S, k, log_prior)
     prior = FiniteGraphs(list(all_graphs(4)), log_prior)
-    likelihood = PlugInLikelihood.create(fit.Theta, fit.S, k, floor=0.01)
+    likelihood = PlugInLikelihood.create(fit.Theta, fit.S, k)
     rng = np.random.default_rng(seed)
     samples = sample_graphs(problem.known, prior, likelihood, rng, M, MIXING).samples
     q = np.array([(samples == A).all((1, 2)).mean() for A in graphs])
@@ -157,8 +153,7 @@ def test_a_batch_of_chains_equals_its_parts(rng):
         torch.testing.assert_close(alone[0], batch[m])
 
 
-def test_relabelling_nodes_relabels_the_distribution(rng):
-    """Same noise on relabelled nodes: a permutation of everything, chain by chain."""
+def test_relabelling_nodes_relabels_the_likelihood_score_of_a_chain(rng):
     _, problem = random_problem(rng, n=5, k=30, share=1.0)
     order = np.array([3, 0, 4, 1, 2])
     known = torch.as_tensor(problem.known)
@@ -194,6 +189,17 @@ def test_indefinite_starts_are_counted(rng):
     assert 0 < expected
     assert posterior.diagnostics["indefinite_at_start"] == expected
     assert set(posterior.diagnostics["indefinite_by_level"]) == {"0.500", "0.265", "0.030"}
+
+
+def test_steps_are_cut_where_the_likelihood_is_stiff(rng):
+    """Beyond the inverse of the curvature a step overshoots, and large k would never settle."""
+    A = random_graph(rng, 6, 0.4)
+    X = simulate_observations(random_precision(rng, A, 0.8), 200_000, rng)
+    problem = Problem.create(X)
+    posterior = sample_graphs(problem.known, None, fitted(problem), rng, 8, Schedule.linear(T=50))
+    assert posterior.diagnostics["levels_with_shorter_steps"] > 0
+    assert posterior.diagnostics["indefinite_share"] < 0.02
+    assert (posterior.edge_probabilities[A == 1] == 1).all()
 
 
 def test_projection_is_at_one_half():

@@ -1,12 +1,18 @@
 """Find the graph behind Gaussian data when part of it is known and examples exist."""
 
+from importlib.metadata import version
+
+from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.graphs import Problem
+from graphprior.graphsets import read_graphs
 from graphprior.io import read_known, read_observations
 from graphprior.noise import Schedule
 from graphprior.prior.store import load_prior, save_prior, shipped_priors
 from graphprior.prior.training import TrainingConfig, fit_prior
+
+__version__ = version("graphprior")
 
 __all__ = [
     "GraphPriorError",
@@ -15,8 +21,10 @@ __all__ = [
     "Problem",
     "Schedule",
     "TrainingConfig",
+    "draw_graphs",
     "fit_prior",
     "load_prior",
+    "read_graphs",
     "read_known",
     "read_observations",
     "save_prior",

@@ -10,8 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphprior.covariance import sample_covariance, weighted_glasso
+from graphprior.covariance import sample_covariance
 from graphprior.errors import GraphPriorError
+from graphprior.glasso import weighted_glasso
 from graphprior.graphs import Matrix
 
 
@@ -27,21 +28,17 @@ def correlation(X: Matrix) -> Matrix:
     flat = np.ptp(X, axis=0) == 0
     scale = np.where(flat, 1.0, spread)
     R = S / scale[:, None] / scale
-    R[flat, :] = R[:, flat] = 0.0
     np.fill_diagonal(R, 1.0)
-    return R
+    return np.asarray(R)
 
 
-def graphical_lasso_graph(
-    R: Matrix, lam: float, start: Matrix | None = None, tol: float = 1e-4
-) -> tuple[Matrix, Matrix]:
-    """Graph and precision of a graphical lasso with penalty ``lam`` off the diagonal."""
+def graphical_lasso_graph(R: Matrix, lam: float, tol: float = 1e-4) -> Matrix:
+    """Support of a graphical lasso with penalty ``lam`` off the diagonal."""
     Lambda = np.full(R.shape, lam)
     np.fill_diagonal(Lambda, 0.0)
-    Theta = weighted_glasso(R, Lambda, start=start, tol=tol)
-    A = (Theta != 0).astype(np.float64)
+    A: Matrix = (weighted_glasso(R, Lambda, tol=tol) != 0).astype(np.float64)
     np.fill_diagonal(A, 0.0)
-    return A, Theta
+    return A
 
 
 def bootstrapped_glasso(
@@ -61,7 +58,7 @@ def bootstrapped_glasso(
         raise GraphPriorError(f"B = {B}, lam = {lam}: both must be positive")
     A_boot = np.zeros((n, n))
     for b in range(B):
-        A_boot += graphical_lasso_graph(correlation(X[rng.integers(k, size=k)]), lam)[0]
+        A_boot += graphical_lasso_graph(correlation(X[rng.integers(k, size=k)]), lam)
         if progress is not None:
             progress(b + 1, B)
     return A_boot / B

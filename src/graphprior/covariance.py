@@ -1,33 +1,15 @@
-"""Precision matrices with known zeros: constrained MLE and weighted graphical lasso.
-
-Both minimise ``-log det Theta + tr(S Theta) + sum Lambda_ij |Theta_ij|``; an
-infinite penalty is a known zero and no penalty on the rest is the MLE. One
-solver serves both: Newton's method, each step solved by conjugate gradients on
-the entries that may move, within the orthant of the current signs. It works
-on the correlation scale, so units do not matter.
-"""
+"""Covariance and the constrained maximum likelihood estimate of its inverse."""
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 
-from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.graphs import Mask, Matrix, Problem
-from graphprior.linalg import (
-    cholesky,
-    inverse_from_cholesky,
-    is_definite,
-    log_determinant,
-    to_unit_diagonal,
-)
-
-TOLERANCE = 1e-6
-# Entries of inv(S) on the correlation scale beyond this are a likelihood without maximum.
-RUNAWAY = 1e8
+from graphprior.glasso import MAX_ITER, TOLERANCE, optimum_exists, solve
+from graphprior.graphs import Matrix, Problem
+from graphprior.linalg import to_unit_diagonal
 
 
 @dataclass(frozen=True)
@@ -54,9 +36,10 @@ def sample_covariance(X: Matrix, assume_centered: bool = False) -> Matrix:
     return S
 
 
-def shrinkage_intensity(X: Matrix) -> float:
+def shrinkage_intensity(X: Matrix, assume_centered: bool = False) -> float:
     """Ledoit-Wolf's weight of diag(S), on the correlation scale so that units do not matter."""
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    Z = X if assume_centered else X - X.mean(axis=0)
+    Z = Z / np.sqrt((Z**2).mean(axis=0))
     return float(np.clip(ledoit_wolf_shrinkage(Z, assume_centered=True), 1e-3, 1.0))
 
 
@@ -65,199 +48,18 @@ def shrink(S: Matrix, a: float) -> Matrix:
     return (1 - a) * S + a * np.diag(np.diag(S))
 
 
-def pseudo_gradient(
-    Theta: Matrix, W: Matrix, S: Matrix, Lambda: Matrix
-) -> tuple[Matrix, Matrix, Mask]:
-    """Steepest slope of the penalised objective, the signs it assumes, and what may move.
-
-    The slope is zero at the minimum. ``W`` is inv(Theta). An entry at zero
-    stays there while its slope is below its penalty.
-    """
-    G = S - W
-    signs = np.where(Theta != 0, np.sign(Theta), -np.sign(G))
-    movable = (Theta != 0) | (np.abs(G) > Lambda)
-    penalty = np.where(movable, Lambda, 0.0)
-    return np.where(movable, G + penalty * signs, 0.0), signs, movable
-
-
-def kkt_residual(Theta: Matrix, S: Matrix, Lambda: Matrix) -> float:
-    """Largest violation of the optimality conditions, on the scale where S has unit diagonal."""
-    R, scale = to_unit_diagonal(S)
-    T = Theta * scale[:, None] * scale
-    L = cholesky(T)
-    if L is None:
-        return float("inf")
-    W = inverse_from_cholesky(L)
-    slope, _, _ = pseudo_gradient(T, W, R, Lambda / scale[:, None] / scale)
-    return float(np.abs(slope).max())
-
-
-def _newton_direction(W: Matrix, slope: Matrix, movable: Mask, accuracy: float) -> Matrix:
-    """Solve W D W = -slope on the movable entries by preconditioned conjugate gradients."""
-    w = np.diag(W)
-    precondition = np.where(movable, 1.0 / (np.outer(w, w) + W * W), 0.0)
-    D = np.zeros_like(W)
-    r = -slope
-    z = precondition * r
-    p, rz = z, float(np.vdot(r, z))
-    stop = accuracy * np.sqrt(rz)
-    for _ in range(min(500, int(movable.sum()))):
-        Hp = np.where(movable, W @ p @ W, 0.0)
-        curvature = float(np.vdot(p, Hp))
-        if curvature <= 0:
-            break
-        step = rz / curvature
-        D = D + step * p
-        r = r - step * Hp
-        z = precondition * r
-        rz, previous = float(np.vdot(r, z)), rz
-        if np.sqrt(rz) <= stop:
-            break
-        p = z + (rz / previous) * p
-    direction: Matrix = (D + D.T) / 2
-    return direction
-
-
-def _objective(L: Matrix, Theta: Matrix, S: Matrix, penalty: Matrix) -> float:
-    return float(-log_determinant(L) + np.vdot(S, Theta) + np.vdot(penalty, np.abs(Theta)))
-
-
-def _direction(
-    Theta: Matrix, W: Matrix, slope: Matrix, signs: Matrix, movable: Mask, penalised: Mask
-) -> Matrix:
-    """Newton direction in which entries that would change sign stop at zero.
-
-    Cutting those entries off after the fact spoils the step for all others
-    (the line search then shrinks it); solving once more with them held at zero
-    needs about a third of the iterations.
-    """
-    # Exact steps only pay close to the solution.
-    accuracy = min(0.1, float(np.sqrt(np.abs(slope).max())))
-    D = _newton_direction(W, slope, movable, accuracy)
-    crossing = penalised & movable & ((Theta + D) * signs < 0)
-    if not crossing.any():
-        return D
-    held = np.where(crossing, -Theta, 0.0)
-    rest = movable & ~crossing
-    slope_after = np.where(rest, slope + W @ held @ W, 0.0)
-    repaired = held + _newton_direction(W, slope_after, rest, accuracy)
-    return repaired if np.vdot(slope, repaired) < 0 else D
-
-
-def _minimise(
-    R: Matrix, Lambda: Matrix, Theta: Matrix, tol: float, max_iter: int
-) -> tuple[Matrix, float, int]:
-    """Minimise on the correlation scale from a definite start; (Theta, KKT residual, steps)."""
-    penalty = np.where(np.isfinite(Lambda), Lambda, 0.0)
-    L = cholesky(Theta)
-    if L is None:
-        raise GraphPriorError("the start of the solver must be positive definite")
-    value = _objective(L, Theta, R, penalty)
-    for iteration in range(max_iter + 1):
-        W = inverse_from_cholesky(L)
-        slope, signs, movable = pseudo_gradient(Theta, W, R, Lambda)
-        residual = float(np.abs(slope).max())
-        if residual <= tol or np.abs(Theta).max() > RUNAWAY or iteration == max_iter:
-            break
-        D = _direction(Theta, W, slope, signs, movable, penalty > 0)
-        found = _line_search(R, penalty, Theta, value, D, slope, signs)
-        if found is None:
-            break
-        Theta, L, value = found
-    return Theta, residual, iteration
-
-
-def _line_search(
-    R: Matrix,
-    penalty: Matrix,
-    Theta: Matrix,
-    value: float,
-    D: Matrix,
-    slope: Matrix,
-    signs: Matrix,
-) -> tuple[Matrix, Matrix, float] | None:
-    """The longest halved step that stays definite, in its orthant, and goes down enough."""
-    step = 1.0
-    while step > 1e-10:
-        trial = Theta + step * D
-        trial = np.where((penalty > 0) & (trial * signs < 0), 0.0, trial)
-        L = cholesky(trial)
-        if L is not None:
-            new = _objective(L, trial, R, penalty)
-            enough = 1e-4 * float(np.vdot(slope, trial - Theta)) + 1e-14 * abs(value)
-            if new <= value + enough:
-                return trial, L, new
-        step /= 2
-    return None
-
-
-def weighted_glasso(
-    S: Matrix,
-    Lambda: Matrix,
-    start: Matrix | None = None,
-    tol: float = TOLERANCE,
-    max_iter: int = 200,
-) -> Matrix:
-    """Weighted graphical lasso: penalty Lambda_ij |Theta_ij| on each entry. Eq. (1).
-
-    ``Lambda`` is symmetric and non-negative; ``inf`` fixes an entry at exactly
-    zero. ``start`` is a definite matrix with zeros where Lambda is infinite.
-    """
-    Lambda = check_penalty(Lambda, len(S))
-    Theta, residual, _ = _solve(S, Lambda, start, tol, max_iter)
-    if residual > tol:
-        warnings.warn(
-            f"weighted graphical lasso stopped at optimality residual {residual:.1e} "
-            f"(wanted {tol:.0e}): with so few observations a larger penalty is needed",
-            GraphPriorWarning,
-            stacklevel=2,
-        )
-    return Theta
-
-
-def check_penalty(Lambda: Matrix, n: int) -> Matrix:
-    """A symmetric, non-negative penalty matrix with a finite diagonal."""
-    Lambda = np.asarray(Lambda, dtype=np.float64)
-    if Lambda.shape != (n, n):
-        raise GraphPriorError(f"Lambda has shape {Lambda.shape}: expected ({n}, {n})")
-    if np.isnan(Lambda).any() or (Lambda < 0).any() or not np.array_equal(Lambda, Lambda.T):
-        raise GraphPriorError("Lambda must be symmetric with entries from 0 to inf")
-    if np.isinf(np.diag(Lambda)).any():
-        raise GraphPriorError("Lambda's diagonal must be finite: a variance is never zero")
+def penalty_matrix(problem: Problem, lam: float) -> Matrix:
+    """Lambda: none on known edges, ``lam`` on unknown pairs, infinite on known non-edges."""
+    Lambda = np.where(problem.U, lam, np.where(problem.known == 0, np.inf, 0.0))
+    np.fill_diagonal(Lambda, 0.0)
     return Lambda
-
-
-def _solve(
-    S: Matrix, Lambda: Matrix, start: Matrix | None, tol: float, max_iter: int
-) -> tuple[Matrix, float, int]:
-    R, scale = to_unit_diagonal(S)
-    units = scale[:, None] * scale
-    initial = np.eye(len(S)) if start is None else start * units
-    Theta, residual, iterations = _minimise(R, Lambda / units, initial, tol, max_iter)
-    return Theta / units, residual, iterations
-
-
-def mle_exists(Theta: Matrix, S: Matrix, free: Mask) -> bool:
-    """Whether the likelihood has a maximum, given the point a solver ended at.
-
-    It does if and only if S on the free entries can be completed to a definite
-    matrix. The completion to try is inv(Theta), which at the maximum agrees
-    with S there; a solver that runs off ends next to a singular one.
-    """
-    R, scale = to_unit_diagonal(S)
-    L = cholesky(Theta * scale[:, None] * scale)
-    if L is None:
-        return False
-    completion = np.where(free | np.eye(len(S), dtype=bool), R, inverse_from_cholesky(L))
-    # A margin above rounding: a completion that is definite by luck is no certificate.
-    return is_definite(completion - 1e-9 * np.eye(len(S)))
 
 
 def constrained_mle(
     problem: Problem,
     assume_centered: bool = False,
     tol: float = TOLERANCE,
-    max_iter: int = 200,
+    max_iter: int = MAX_ITER,
 ) -> PrecisionEstimate:
     """Theta_hat: maximum likelihood with zeros where an edge is known absent. Eq. (9).
 
@@ -265,15 +67,43 @@ def constrained_mle(
     estimate is that of a covariance shrunk to its diagonal, and says so.
     """
     S = sample_covariance(problem.X, assume_centered)
-    free = problem.known != 0
-    Lambda = np.where(free | np.eye(problem.n, dtype=bool), 0.0, np.inf)
-    # A definite S is its own completion; then only the solution is left to find.
-    certain = is_definite(to_unit_diagonal(S)[0] - 1e-9 * np.eye(problem.n))
-    Theta, residual, iterations = _solve(S, Lambda, None, tol, max_iter)
-    exists = certain or mle_exists(Theta, S, free)
-    a = 0.0
-    if not exists or residual > tol:
-        a = shrinkage_intensity(problem.X)
+    Lambda = penalty_matrix(problem, 0.0)
+    Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
+    exists, a = optimum_exists(Theta, S, Lambda), 0.0
+    if not exists:
+        a = shrinkage_intensity(problem.X, assume_centered)
         S = shrink(S, a)
-        Theta, residual, iterations = _solve(S, Lambda, None, tol, max_iter)
+        Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
     return PrecisionEstimate(Theta, S, exists, a, residual, iterations)
+
+
+def dependent_columns(S: Matrix) -> list[int]:
+    """Variables that take part in the (nearly) singular direction of S, if there is one."""
+    R, _ = to_unit_diagonal(S)
+    values, vectors = np.linalg.eigh(R)
+    if values[0] > 1e-8:
+        return []
+    return [int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
+
+
+def weakness(problem: Problem, estimate: PrecisionEstimate) -> str | None:
+    """In words, why the data are a weak ground for the estimate; None where they are not."""
+    if not estimate.exists:
+        enough = problem.k > problem.n
+        columns = dependent_columns(sample_covariance(problem.X)) if enough else []
+        reason = (
+            f"columns {', '.join(problem.names[i] for i in columns[:5])} are (nearly) dependent"
+            if columns
+            else f"k = {problem.k} observations are too few for the unknown pairs"
+        )
+        return (
+            f"{reason}: the maximum likelihood estimate does not exist; the covariance was "
+            f"shrunk to its diagonal by {estimate.shrinkage:.2f} (Ledoit-Wolf), and the data "
+            "say less than the probabilities may suggest"
+        )
+    if not estimate.kkt_residual <= 100 * TOLERANCE:
+        return (
+            f"the constrained estimate stopped at optimality residual {estimate.kkt_residual:.1e}: "
+            "the variables may be nearly dependent"
+        )
+    return None

@@ -12,9 +12,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
-from graphprior.covariance import PrecisionEstimate, constrained_mle
+from graphprior.covariance import (
+    PrecisionEstimate,
+    constrained_mle,
+    weakness,
+)
 from graphprior.engines.langevin import resolve_device, sample_graphs
-from graphprior.engines.posterior import Posterior
+from graphprior.engines.posterior import Posterior, share_interval
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.ggm import PlugInLikelihood
 from graphprior.graphs import Matrix, Problem
@@ -24,7 +28,12 @@ from graphprior.prior.protocol import Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
 
 Variant = Literal["LPost", "LPr", "LL"]
-ENGINES = ("langevin",)
+ENGINES: dict[str, Callable[..., Posterior]] = {"langevin": sample_graphs}
+
+
+def default_threshold(problem: Problem) -> float:
+    """tau_k for a problem: THRESHOLD_RULE."""
+    return 0.8
 
 
 def threshold_estimate(edge_probabilities: Matrix, tau: float) -> Matrix:
@@ -32,16 +41,6 @@ def threshold_estimate(edge_probabilities: Matrix, tau: float) -> Matrix:
     A_hat = (edge_probabilities >= tau).astype(np.float64)
     np.fill_diagonal(A_hat, 0.0)
     return A_hat
-
-
-def monte_carlo_error(edge_probabilities: Matrix, M: int) -> Matrix:
-    """Standard error of a share of M graphs; never 0, as M graphs cannot prove certainty.
-
-    That of the share with one success and one failure added (Agresti-Coull).
-    """
-    p = (edge_probabilities * M + 1) / (M + 2)
-    error: Matrix = np.sqrt(p * (1 - p) / (M + 2))
-    return error
 
 
 class PartialGGM(BaseEstimator):  # type: ignore[misc]
@@ -58,8 +57,9 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         Follow prior and likelihood, the prior alone, or the likelihood alone.
     n_samples : int
         Number M of graphs drawn, each by its own chain.
-    threshold : float
+    threshold : float or None
         tau: an edge is reported where its probability reaches it. Eq. (11).
+        None takes `default_threshold`.
     schedule : Schedule or None
         Noise levels and steps; None takes the paper's.
     p_m : float or None
@@ -84,10 +84,11 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     edge_probabilities_ : (n, n) array
         Known pairs have their value, 0 or 1. Pairs that the bootstrap fixed
         have its share.
-    edge_errors_ : (n, n) array
-        Monte Carlo standard error of those; 0 for known pairs.
+    edge_intervals_ : (2, n, n) array
+        Bounds (95%) of what they would be with endless draws. They do not know
+        whether prior and likelihood are right.
     adjacency_ : (n, n) array
-        The estimated graph.
+        The estimated graph, at threshold_.
     precision_, covariance_, location_ : arrays
         The Gaussian fitted to the estimated graph.
     Theta_hat_ : (n, n) array
@@ -108,7 +109,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         engine: str = "langevin",
         variant: Variant = "LPost",
         n_samples: int = 10,
-        threshold: float = 0.5,
+        threshold: float | None = None,
         schedule: Schedule | None = None,
         p_m: float | None = 0.45,
         lam: float | None = None,
@@ -133,56 +134,55 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         self.progress = progress
 
     def fit(self, X: Any, y: Any = None, known: Any = None) -> PartialGGM:
-        """Estimate the graph behind ``X`` (k, n) given ``known`` (n, n) with 0, 1 and nan.
+        """Estimate the graph behind ``X`` (k, n) given what is ``known`` of it.
 
-        DataFrames are matched by name. ``y`` is ignored.
+        ``known`` is an (n, n) array with 0, 1 and nan, a DataFrame matched by
+        name (such a matrix, or an edge table source, target, present), or None.
+        ``y`` is ignored.
         """
         self._check_parameters()
+        _refuse_misplaced(y)
         checked = validate_data(
             self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2,
             ensure_min_features=2,
         )  # fmt: skip
+        refuse_too_large(checked.shape[1], self.n_samples)
         self.problem_ = Problem.create(X if hasattr(X, "columns") else checked, known)
-        rng = _generator(self.random_state)
-        if not self.problem_.U.any():
-            return self._keep_known()
         prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
-        if prior is not None:
-            refuse_too_large(prior, self.problem_.n, self.n_samples)
+        refuse_too_large(self.problem_.n, self.n_samples, prior)
+        rng = _generator(self.random_state)
         problem, A_boot = self._fix_confident_pairs(rng)
         estimate = constrained_mle(problem, self.assume_centered)
-        posterior = self._sample(problem, prior, estimate, rng)
+        if problem.U.any():
+            posterior = self._sample(problem, prior, estimate, rng)
+        else:
+            posterior = Posterior.from_samples(problem.known.astype(np.uint8)[None])
         self._set_result(problem, posterior, estimate, A_boot)
+        self._warn_of_weak_ground(estimate)
         return self
 
     def _check_parameters(self) -> None:
         if self.engine not in ENGINES:
-            raise GraphPriorError(f"engine = {self.engine!r}: expected one of {ENGINES}")
+            raise GraphPriorError(f"engine = {self.engine!r}: expected one of {list(ENGINES)}")
         if self.variant not in ("LPost", "LPr", "LL"):
             raise GraphPriorError(f"variant = {self.variant!r}: expected 'LPost', 'LPr' or 'LL'")
-        if int(self.n_samples) < 1:
-            raise GraphPriorError(f"n_samples = {self.n_samples}: at least 1 graph must be drawn")
-        if not 0 < self.threshold <= 1:
+        for name in ("n_samples", "n_bootstrap"):
+            value = getattr(self, name)
+            if not isinstance(value, int | np.integer) or value < 1:
+                raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
+        if self.threshold is not None and not 0 < self.threshold <= 1:
             raise GraphPriorError(f"threshold = {self.threshold}: expected a value in (0, 1]")
+        if self.p_m is not None and not 0 <= self.p_m <= 0.5:
+            raise GraphPriorError(f"p_m = {self.p_m}: the margin must lie between 0 and 0.5")
+        if not isinstance(self.schedule, Schedule | None):
+            raise GraphPriorError(f"schedule = {self.schedule!r}: expected a Schedule or None")
         resolve_device(self.device)
-
-    def _keep_known(self) -> PartialGGM:
-        """Nothing to estimate: give back what is known, with a notice."""
-        warnings.warn(
-            "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is",
-            GraphPriorWarning,
-            stacklevel=3,
-        )
-        A = self.problem_.known.astype(np.uint8)
-        estimate = constrained_mle(self.problem_, self.assume_centered)
-        self._set_result(self.problem_, Posterior.from_samples(A[None]), estimate, None)
-        return self
 
     def _fix_confident_pairs(self, rng: np.random.Generator) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
         if problem.O.any() or self.p_m is None:
             return problem, None
-        A_boot = bootstrapped_glasso(problem.X, rng, self.lam, self.n_bootstrap)
+        A_boot = bootstrapped_glasso(problem.X, rng, self.lam, self.n_bootstrap, self.progress)
         return Problem(problem.X, fix_edges(A_boot, self.p_m), problem.names), A_boot
 
     def _sample(
@@ -197,7 +197,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             likelihood = PlugInLikelihood.create(
                 estimate.Theta, estimate.S, problem.k, device=self.device
             )
-        return sample_graphs(
+        return ENGINES[self.engine](
             problem.known,
             prior,
             likelihood,
@@ -215,22 +215,27 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         estimate: PrecisionEstimate,
         A_boot: Matrix | None,
     ) -> None:
-        P = posterior.edge_probabilities.copy()
-        errors = np.where(self.problem_.U, monte_carlo_error(P, len(posterior.samples)), 0.0)
+        P, low, high = (
+            m.copy() for m in (posterior.edge_probabilities, posterior.low, posterior.high)
+        )
+        self.threshold_ = default_threshold(problem) if self.threshold is None else self.threshold
+        A_hat = threshold_estimate(P, self.threshold_)
         if A_boot is not None:
             # The bootstrap's confidence is not certainty: report its share, not 0 or 1.
             fixed = problem.O
-            P[fixed] = A_boot[fixed]
-            errors[fixed] = monte_carlo_error(A_boot, self.n_bootstrap)[fixed]
-        self.edge_probabilities_ = P
-        self.edge_errors_ = errors
-        self.adjacency_ = threshold_estimate(P, self.threshold)
-        self.samples_ = posterior.samples
+            for m, value in zip(
+                (P, low, high), (A_boot, *share_interval(A_boot, self.n_bootstrap)), strict=True
+            ):
+                m[fixed] = value[fixed]
+        certain = ~self.problem_.U
+        low[certain] = high[certain] = P[certain]
+        self.edge_probabilities_, self.edge_intervals_ = P, np.stack([low, high])
+        self.adjacency_, self.samples_ = A_hat, posterior.samples
         self.Theta_hat_ = estimate.Theta
-        graph = Problem(self.problem_.X, self.adjacency_, self.problem_.names)
-        refit = constrained_mle(graph, self.assume_centered)
-        self.precision_ = refit.Theta
-        self.covariance_ = np.linalg.inv(refit.Theta)
+        refit = constrained_mle(
+            Problem(self.problem_.X, A_hat, self.problem_.names), self.assume_centered
+        )
+        self.precision_, self.covariance_ = refit.Theta, np.linalg.inv(refit.Theta)
         n = self.problem_.n
         self.location_ = np.zeros(n) if self.assume_centered else self.problem_.X.mean(axis=0)
         self.diagnostics_ = {
@@ -238,23 +243,21 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             "k": self.problem_.k,
             "unknown_pairs": int(self.problem_.U.sum() // 2),
             "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
+            "threshold": float(self.threshold_),
             "mle_exists": estimate.exists,
             "shrinkage": estimate.shrinkage,
             "kkt_residual": estimate.kkt_residual,
+            "precision_shrinkage": refit.shrinkage,
+            "indefinite_share": 0.0,
             **posterior.diagnostics,
         }
-        self._warn_of_weak_ground(estimate)
 
     def _warn_of_weak_ground(self, estimate: PrecisionEstimate) -> None:
-        if not estimate.exists:
-            warnings.warn(
-                f"k = {self.problem_.k} observations are too few for the unknown pairs: the "
-                "maximum likelihood estimate does not exist; the covariance was shrunk to its "
-                f"diagonal by {estimate.shrinkage:.2f} (Ledoit-Wolf), and the data say less than "
-                "the probabilities may suggest",
-                GraphPriorWarning,
-                stacklevel=4,
-            )
+        """Say what a user should know before trusting the result."""
+        if not self.problem_.U.any():
+            _warn("nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is")
+        elif self.variant != "LPr" and (words := weakness(self.problem_, estimate)):
+            _warn(words)
 
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
@@ -271,6 +274,16 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
                 known=bool(self.problem_.O[i, j]),
             )
         return graph
+
+
+def _warn(words: str) -> None:
+    warnings.warn(words, GraphPriorWarning, stacklevel=4)
+
+
+def _refuse_misplaced(y: Any) -> None:
+    """A square second argument is meant as ``known``."""
+    if y is not None and (hasattr(y, "columns") or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
+        raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
 
 
 def _generator(random_state: Any) -> np.random.Generator:

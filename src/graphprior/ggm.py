@@ -9,6 +9,7 @@ smoothly with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.linalg import cholesky, is_definite, log_determinant
+from graphprior.noise import Score
 
 DEFAULT_FLOOR = 0.2
 
@@ -66,6 +68,18 @@ def approximate_log_posterior(
 ) -> float:
     """log of L_X(Theta_hat * (A + I)) p(A), up to a constant. Eq. (10)."""
     return log_likelihood(Theta_hat * (A + np.eye(len(A))), S, k) + log_prior
+
+
+class Likelihood(Score, Protocol):
+    """A score from the data, with what an engine must know to follow it."""
+
+    def indefinite(self, A_tilde: Tensor) -> Tensor:
+        """Which of the M graphs (M,) have no likelihood."""
+        ...
+
+    def curvature(self, U: Tensor) -> float:
+        """Largest curvature along the unknown pairs: steps beyond its inverse overshoot."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -125,6 +139,23 @@ class PlugInLikelihood:
         Theta_tilde = masked_precision(self.Theta_hat, A_tilde.to(self.Theta_hat))
         bad: Tensor = torch.linalg.cholesky_ex(Theta_tilde).info > 0
         return bad
+
+    def curvature(self, U: Tensor, iterations: int = 100) -> float:
+        """Largest eigenvalue of minus the Hessian at Theta_hat, on the mask ``U`` (n, n).
+
+        By power iteration: the Hessian takes a change V of A to
+        -k Theta_hat * (Sigma_hat (Theta_hat * V) Sigma_hat).
+        """
+        Sigma_hat = self.whitener @ self.whitener.mT
+        V, value = U.to(self.Theta_hat), 0.0
+        for _ in range(iterations):
+            norm = float(V.norm())
+            if norm == 0:
+                return 0.0
+            V = V / norm
+            V = self.k * self.Theta_hat * (Sigma_hat @ (self.Theta_hat * V) @ Sigma_hat) * U
+            value = float(V.norm())
+        return value
 
     def _inverse(self, Theta_tilde: Tensor) -> Tensor:
         if self.floor is None:

@@ -48,6 +48,11 @@ def unvech(a: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return A
 
 
+def nothing_known(n: int) -> Matrix:
+    """``known`` of n nodes when all pairs are unknown."""
+    return np.where(np.eye(n, dtype=bool), 0.0, np.nan)
+
+
 def unknown_mask(known: Matrix) -> Mask:
     """The unknown pairs U. Eq. (3)."""
     U = np.isnan(known)
@@ -185,7 +190,7 @@ def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known"
     """The matrix that an edge table (source, target, present) describes."""
     index = {name: i for i, name in enumerate(names)}
     n = len(names)
-    known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
+    known = nothing_known(n)
     for number, row in enumerate(rows, start=2):
         if len(row) != 3:
             raise GraphPriorError(
@@ -222,9 +227,9 @@ def hide(
 ) -> Matrix:
     """``A`` with some pairs made unknown: a ``share`` of all pairs, or a ``count``.
 
-    ``ones`` is the ratio of edges among the hidden pairs (the number is
-    binomial); by default it is the graph's own density, so that hiding carries
-    no information. When the graph has too few edges or non-edges for the
+    ``ones`` is the ratio of edges among the hidden pairs; by default it is the
+    graph's own density. As in the authors' code the number of hidden edges is
+    binomial. When the graph has too few edges or non-edges for the
     number drawn, the other kind makes up the difference.
     """
     if (share is None) == (count is None):
@@ -244,7 +249,7 @@ def hide(
     return unvech(np.full(len(a), np.nan))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Problem:
     """k observations ``X`` of n variables, and what is ``known`` of their graph.
 
@@ -262,8 +267,10 @@ class Problem:
         X = check_observations(X)
         refuse_constant_columns(X, names)
         n = X.shape[1]
-        unknown = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
-        return cls(X, unknown if known is None else align_known(known, names), names)
+        aligned = nothing_known(n) if known is None else align_known(known, names)
+        X.setflags(write=False)
+        aligned.setflags(write=False)
+        return cls(X, aligned, names)
 
     @property
     def k(self) -> int:

@@ -90,23 +90,24 @@ def plot_probabilities(ax: Axes, model: Any) -> Axes:
 
 
 def plot_certainty(ax: Axes, model: Any, most: int = 25) -> Axes:
-    """The unknown pairs that are likeliest to be edges, with two standard errors."""
+    """The unknown pairs that are likeliest to be edges, with the range that so many draws allow."""
     U = np.triu(model.problem_.U)
     rows, cols = np.nonzero(U)
     order = np.argsort(-model.edge_probabilities_[rows, cols], kind="stable")[:most]
     rows, cols = rows[order], cols[order]
-    p, error = model.edge_probabilities_[rows, cols], model.edge_errors_[rows, cols]
+    p = model.edge_probabilities_[rows, cols]
+    low, high = model.edge_intervals_[:, rows, cols]
     y = np.arange(len(rows))[::-1]
     ax.errorbar(
-        p, y, xerr=[np.minimum(2 * error, p), np.minimum(2 * error, 1 - p)],
+        p, y, xerr=[p - low, high - p],
         fmt="o", ms=4, color=FOUND, ecolor="#999999", lw=1,
     )  # fmt: skip
     names = model.problem_.names
     labels = [f"{names[i]} – {names[j]}" for i, j in zip(rows, cols, strict=True)]
     ax.set_yticks(y, labels, fontsize=6)
-    ax.axvline(model.threshold, color=UNKNOWN, lw=1, ls="--")
+    ax.axvline(model.threshold_, color=UNKNOWN, lw=1, ls="--")
     ax.set_xlim(-0.02, 1.02)
-    ax.set_xlabel("probability of an edge (bar: two standard errors)", fontsize=8)
+    ax.set_xlabel("probability of an edge (bar: 95% range of the draw)", fontsize=8)
     ax.set_title("unknown pairs, likeliest first", fontsize=9)
     return ax
 

@@ -34,7 +34,7 @@ def demo_command(
         known = read_known(folder / "known.csv", names)
         truth = read_known(folder / "truth.csv", names)
     console().print(
-        f"{X.shape[1]} people around one person, {len(X)} observations of each; half of all "
+        f"One person and {X.shape[1] - 1} around her, {len(X)} observations of each; half of all "
         f"pairs are known.\nPrior: {PRIOR}, learned from ego-nets of a music service."
     )
     model = fit_with_progress(
@@ -49,6 +49,6 @@ def demo_command(
     a, p = on_unknown(truth, U), on_unknown(model.edge_probabilities_, U)
     console().print(
         f"the data are simulated, so the truth is known: {int(a.sum())} of the unknown pairs are "
-        f"edges; F1 {f1(a, p >= model.threshold):.2f}, AUC {auc(a, p):.2f}"
+        f"edges; F1 {f1(a, p >= model.threshold_):.2f}, AUC {auc(a, p):.2f}"
     )
     console().print(f"look at {out / 'picture.png'}")

@@ -74,9 +74,8 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
     )
     table = edge_table(model)
     for row in table[table["known"] == 0].head(5).itertuples():
-        console().print(
-            f"  {row.source} - {row.target}: {row.probability:.2f} ± {row.standard_error:.2f}"
-        )
+        bounds = f"{row.low:.2f} to {row.high:.2f}"
+        console().print(f"  {row.source} - {row.target}: {row.probability:.2f} ({bounds})")
     console().print(f"wrote {out}/ (picture.png, edges.csv, graph.graphml, result.npz, run.json)")
 
 
@@ -93,7 +92,9 @@ def estimate_command(
     engine: Annotated[str, typer.Option(help="How graphs are drawn.")] = "langevin",
     variant: Annotated[str, typer.Option(help="LPost, LPr (no data) or LL (no prior).")] = "LPost",
     samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
-    threshold: Annotated[float, typer.Option(help="Probability at which a pair is an edge.")] = 0.5,
+    threshold: Annotated[
+        float | None, typer.Option(help="Probability at which a pair is an edge.")
+    ] = None,
     margin: Annotated[
         float, typer.Option(help="Nothing known: bootstrap margin p_m; negative: no bootstrap.")
     ] = 0.45,

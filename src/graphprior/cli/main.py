@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib.metadata import version as installed_version
 from typing import Annotated, Any
 
 import typer
@@ -53,9 +54,18 @@ for name, command in COMMANDS.items():
     app.command(name)(interruptible(command))
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"graphprior {installed_version('graphprior')}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show it.")
+    ] = False,
 ) -> None:
     """Options of every command."""
 
@@ -74,13 +84,25 @@ def main() -> None:
 
 
 def explain(error: BaseException) -> int:
-    """Say in one line what went wrong and give the exit code; a bug is raised as it is."""
+    """Say in one line what went wrong, and give the exit code."""
     if isinstance(error, CtrlCError):
         typer.echo("graphprior: interrupted", err=True)
         return 130
     usage = getattr(error, "format_message", None)  # an error of the option parser
     if usage is None and not isinstance(error, GraphPriorError | OSError):
-        raise error
+        return _internal(error)
+    if usage is not None and not usage():  # no command was given, and the help was shown
+        return 2
     words = str(error) if usage is None else f"{usage()} (see graphprior --help)"
     typer.echo(f"graphprior: {' '.join(words.split())}", err=True)
     return 2
+
+
+def _internal(error: BaseException) -> int:
+    """A bug of ours: one line all the same, and how to see more."""
+    words = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    typer.echo(
+        f"graphprior: internal error, {words} (--debug shows where)",
+        err=True,
+    )
+    return 1

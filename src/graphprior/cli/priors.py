@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from graphprior.cli.common import console, print_json
@@ -32,9 +33,9 @@ def priors_command(
             card["kind"],
             str(graphs["count"]),
             f"{min(sizes)}-{max(sizes)}",
-            f"{graphs['density']:.3f}",
+            f"{graphs['statistics']['density']:.3f}",
             str(card["training"]["steps"]),
             f"{card['validation']['best']['loss']:.5f}",
         )
-    console().print(table)
+    Console().print(table)
     console().print("`graphprior priors NAME` shows a whole card.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,21 +20,14 @@ from graphprior.cli.common import (
     progress,
     versions,
 )
-from graphprior.engines.langevin import Progress, sample_graphs
+from graphprior.engines.generate import GENERATION, draw_graphs
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs, write_npz
 from graphprior.io import whole_folder
 from graphprior.noise import Schedule
 from graphprior.plots import plot_degree_histograms
-from graphprior.prior.resolve import refuse_too_large
 from graphprior.prior.store import load_prior, read_card
 from graphprior.statistics import graph_statistics, histogram_distance
-
-# The paper's schedule starts where the sum of many noisy pairs still tells the density of a graph
-# and gives each level a third of its relaxation time: it remembers a start at density one half.
-# Drawing from the prior alone starts uninformed and takes longer steps.
-GENERATION = Schedule.geometric(L=40, sigma_1=2.0, sigma_L=0.1, T=40, epsilon=1e-3)
 
 
 def draw_sizes(card: dict[str, Any], nodes: int | None, count: int, seed: int) -> list[int]:
@@ -54,36 +46,9 @@ def draw_sizes(card: dict[str, Any], nodes: int | None, count: int, seed: int) -
     return sorted(int(n) for n in drawn)
 
 
-def generate(
-    prior: Any, sizes: list[int], seed: int, schedule: Schedule, report: Progress
-) -> list[Matrix]:
-    """One graph for each size; graphs of one size are one batch."""
-    groups = sorted(set(sizes))
-    graphs: list[Matrix] = []
-    for g, n in enumerate(groups):
-        M = sizes.count(n)
-        refuse_too_large(prior, n, M)
-        known = np.where(np.eye(n, dtype=bool), 0.0, np.nan)
-        posterior = sample_graphs(
-            known,
-            prior,
-            None,
-            np.random.default_rng([seed, n]),
-            M,
-            schedule,
-            progress=partial(_report_group, report, g, len(groups)),
-        )
-        graphs += list(posterior.samples.astype(np.float64))
-    return graphs
-
-
-def _report_group(report: Progress, group: int, groups: int, done: int, total: int) -> None:
-    report(group * total + done, groups * total)
-
-
 def comparison_table(drawn: dict[str, Any], real: dict[str, Any]) -> Table:
     """Generated next to real, a row for each statistic."""
-    table = Table("", "drawn", "given", title="drawn from the prior, and given with --compare")
+    table = Table("", "drawn", "given", title="drawn from the prior, beside real graphs")
     for key in ("graphs", "nodes", "density", "clustering", "triangles", "highest_degree"):
         table.add_row(key.replace("_", " "), f"{drawn[key]:.3f}", f"{real[key]:.3f}")
     distance = histogram_distance(drawn["degree_histogram"], real["degree_histogram"])
@@ -100,8 +65,10 @@ def sample_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same graphs.")] = 0,
     compare: Annotated[
-        Path | None, typer.Option(help="Real graphs to set the drawn ones beside.")
+        Path | None,
+        typer.Option(help="Real graphs to set the drawn ones beside; else the training set's."),
     ] = None,
+    device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
     paper_schedule: Annotated[
         bool, typer.Option(help="The paper's L = 10, T = 300, epsilon = 1e-6.")
     ] = False,
@@ -115,15 +82,17 @@ def sample_command(
     network, real = load_prior(prior), None if compare is None else read_graphs(compare)
     if real is not None and (not real or min(map(len, real)) < 2):
         raise GraphPriorError(f"--compare {compare}: expected graphs of at least 2 nodes")
-    sizes = draw_sizes(read_card(prior), nodes, count, seed)
+    card = read_card(prior)
+    sizes = draw_sizes(card, nodes, count, seed)
     schedule = Schedule.linear() if paper_schedule else GENERATION
     with progress("drawing graphs") as report:
-        graphs = generate(network, sizes, seed, schedule, report)
+        graphs = draw_graphs(network, sizes, seed, schedule, device, report)
     facts: dict[str, Any] = {"prior": Path(prior).name, "seed": seed, "count": count}
     facts |= {"schedule": "paper" if paper_schedule else "generation"}
     facts |= {"drawn": graph_statistics(graphs), "versions": versions(), "machine": machine()}
-    if real is not None:
-        facts["given"] = graph_statistics(real)
+    given = card.get("graphs", {}).get("statistics") if real is None else graph_statistics(real)
+    if given:
+        facts["given"] = given
         facts["degree_histogram_distance"] = histogram_distance(
             facts["drawn"]["degree_histogram"], facts["given"]["degree_histogram"]
         )
@@ -132,12 +101,12 @@ def sample_command(
         for g, A in enumerate(graphs):
             nx.write_graphml(nx.from_numpy_array(A, edge_attr=None), folder / f"{g:04d}.graphml")
         (folder / "statistics.json").write_text(json.dumps(facts, indent=1) + "\n")
-        if real is not None:
-            figure = plot_degree_histograms({"drawn": facts["drawn"], "given": facts["given"]})
+        if given:
+            figure = plot_degree_histograms({"drawn": facts["drawn"], "given": given})
             figure.savefig(folder / "degrees.png", dpi=130)
     if as_json:
         print_json(facts)
-    elif real is not None:
-        console().print(comparison_table(facts["drawn"], facts["given"]))
+    elif given:
+        console().print(comparison_table(facts["drawn"], given))
     if not as_json:
         console().print(f"wrote {len(graphs)} graphs to {out}/")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shlex
 import time
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
-import numpy as np
 import typer
 
 from graphprior.cli.common import (
@@ -20,8 +20,9 @@ from graphprior.cli.common import (
     progress,
     versions,
 )
+from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Matrix, vech
+from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs
 from graphprior.prior.edp_gnn import EDPGNNPrior, count_parameters
 from graphprior.prior.store import (
@@ -33,11 +34,11 @@ from graphprior.prior.store import (
 from graphprior.prior.training import (
     TrainingConfig,
     TrainingState,
-    as_dict,
     check_graphs,
     new_state,
     train,
 )
+from graphprior.statistics import graph_statistics
 
 
 def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
         "source": source,
         "count": len(graphs),
         "sizes": {str(n): sizes[n] for n in sorted(sizes)},
-        "density": float(np.mean([vech(A).mean() for A in graphs])),
+        "statistics": graph_statistics(graphs),
         "sha256": graphs_hash(graphs),
     }
 
@@ -57,10 +58,12 @@ def checkpoint_path(out: Path) -> Path:
     return out.with_name(out.name + ".checkpoint")
 
 
-def _start(graphs: list[Matrix], out: Path, config: TrainingConfig, restart: bool) -> TrainingState:
+def _start(
+    graphs: list[Matrix], out: Path, config: TrainingConfig, restart: bool, device: str
+) -> TrainingState:
     checkpoint = checkpoint_path(out)
     if checkpoint.exists() and not restart:
-        state = load_checkpoint(checkpoint, config, graphs_hash(graphs))
+        state = load_checkpoint(checkpoint, config, graphs_hash(graphs), device)
         console().print(f"going on from step {state.step} ({checkpoint})")
         return state
     for path in (out, out.with_suffix(".json")):
@@ -68,7 +71,8 @@ def _start(graphs: list[Matrix], out: Path, config: TrainingConfig, restart: boo
             raise GraphPriorError(
                 f"{path} exists: choose another --out, or --restart to replace it"
             )
-    return new_state(config)
+    checkpoint.unlink(missing_ok=True)
+    return new_state(config, device)
 
 
 def _run(
@@ -89,6 +93,8 @@ def _run(
                 saved = time.monotonic()
             if interrupted and state.step < config.steps:
                 return False
+        # From here to the end a kill costs nothing either.
+        save_checkpoint(checkpoint_path(out), state, config, data)
     return True
 
 
@@ -103,6 +109,7 @@ def train_command(
     licence: Annotated[str, typer.Option(help="Licence of the graphs.")] = "not stated",
     checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 30.0,
     restart: Annotated[bool, typer.Option(help="Ignore a checkpoint and replace --out.")] = False,
+    device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
 ) -> None:
     """Learn a prior from example graphs; run again after a kill to go on."""
@@ -113,13 +120,14 @@ def train_command(
     if graphs.resolve() == out.with_suffix(".json").resolve():
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
     config = TrainingConfig(steps=steps, batch=batch, seed=seed)
-    state = _start(matrices, out, config, restart)
+    state = _start(matrices, out, config, restart, str(resolve_device(device)))
     # A card travels: it names a relative path as given, never a folder of this machine.
     source = graphs.name if graphs.is_absolute() else graphs.as_posix()
     facts = describe_graphs(matrices, source)
     console().print(
         f"{facts['count']} graphs of {min(map(len, matrices))} to {max(map(len, matrices))} nodes, "
-        f"density {facts['density']:.3f}; {count_parameters(state.network)} parameters"
+        f"density {facts['statistics']['density']:.3f}; "
+        f"{count_parameters(state.network)} parameters"
     )
     if not _run(matrices, out, config, state, checkpoint_seconds):
         console().print(
@@ -132,7 +140,7 @@ def train_command(
         "graphs": {**facts, "licence": licence},
         "command": f"graphprior train {shlex.quote(source)} --out {shlex.quote(out.name)} "
         f"--steps {steps} --batch {batch} --seed {seed} --licence {shlex.quote(licence)}",
-        "training": as_dict(config),
+        "training": asdict(config),
         "parameters": count_parameters(state.network),
         "validation": {
             "best": min(state.history, key=lambda row: row["loss"]),

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
-from graphprior.ggm import PlugInLikelihood
+from graphprior.ggm import Likelihood
 from graphprior.graphs import Matrix
 from graphprior.noise import Schedule, Score
 from graphprior.prior.protocol import Prior
@@ -98,18 +98,20 @@ def annealed_langevin(
     known: Tensor,
     schedule: Schedule,
     rngs: Sequence[np.random.Generator],
-    likelihood: PlugInLikelihood | None = None,
+    likelihood: Likelihood | None = None,
+    longest_step: float = float("inf"),
 ) -> Iterator[tuple[LangevinState, LangevinInfo]]:
     """All L*T steps of Algorithm 1, from noise to nearly clean graphs.
 
     ``known`` (n, n) has 0, 1 and nan, and decides device and precision.
-    ``likelihood`` is only watched, to count indefinite Theta_tilde.
+    ``likelihood`` is only watched, to count indefinite Theta_tilde. Steps are
+    cut to ``longest_step``, beyond which a stiff score makes them overshoot.
     """
     unknown = UnknownPairs.of(known)
     state = initial_state(known, rngs, schedule.sigmas[0])
     calm = torch.zeros(len(rngs), dtype=torch.bool, device=known.device)
     for sigma in schedule.sigmas:
-        alpha = schedule.step_size(sigma)
+        alpha = min(schedule.step_size(sigma), longest_step)
         for _ in range(schedule.T):
             indefinite = likelihood.indefinite(state.A_tilde) if likelihood else calm
             z = _draw(rngs, unknown)
@@ -130,7 +132,7 @@ def project(A_tilde: Tensor) -> npt.NDArray[np.uint8]:
 def sample_graphs(
     known: Matrix,
     prior: Prior | None,
-    likelihood: PlugInLikelihood | None,
+    likelihood: Likelihood | None,
     rng: np.random.Generator,
     M: int = 10,
     schedule: Schedule | None = None,
@@ -139,15 +141,19 @@ def sample_graphs(
 ) -> Posterior:
     """M graphs from prior and likelihood (LPost), prior (LPr) or likelihood (LL) alone."""
     schedule = schedule or Schedule.linear()
-    known_t = torch.as_tensor(known, dtype=torch.float64, device=resolve_device(device))
+    known_t = torch.tensor(known, dtype=torch.float64, device=resolve_device(device))
     scores: list[Score] = [] if prior is None else [prior.score(known_t)]
     scores += [] if likelihood is None else [likelihood]
     if not scores:
         raise GraphPriorError("neither prior nor likelihood was given: there is nothing to follow")
+    curvature = 0.0 if likelihood is None else likelihood.curvature(known_t.isnan())
+    longest_step = 1 / curvature if curvature > 0 else float("inf")
     steps = schedule.L * schedule.T
     by_level = dict.fromkeys(schedule.sigmas, 0.0)
     at_start = 0.0
-    chain = annealed_langevin(total_score(*scores), known_t, schedule, rng.spawn(M), likelihood)
+    chain = annealed_langevin(
+        total_score(*scores), known_t, schedule, rng.spawn(M), likelihood, longest_step
+    )
     for done, (state, info) in enumerate(chain, start=1):  # noqa: B007 (the last is the result)
         share = float(info.indefinite.double().mean())
         at_start = share if done == 1 else at_start
@@ -156,6 +162,9 @@ def sample_graphs(
             progress(done, steps)
     diagnostics = {
         "steps": steps,
+        "levels_with_shorter_steps": sum(
+            schedule.step_size(sigma) > longest_step for sigma in schedule.sigmas
+        ),
         "indefinite_at_start": at_start,
         "indefinite_by_level": {f"{sigma:.3f}": share for sigma, share in by_level.items()},
         "indefinite_share": float(np.mean(list(by_level.values()))),
@@ -167,8 +176,8 @@ def resolve_device(device: str | torch.device) -> torch.device:
     """A torch device that is really there."""
     try:
         chosen = torch.device(device)
-        torch.empty(0, device=chosen)
-    except (RuntimeError, AssertionError) as error:
+        torch.empty(0, dtype=torch.float64, device=chosen)  # chains need double precision
+    except (RuntimeError, AssertionError, TypeError) as error:
         first = str(error).splitlines()[0]
         raise GraphPriorError(f"device {str(device)!r} cannot be used: {first}") from None
     return chosen

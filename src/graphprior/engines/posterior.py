@@ -7,15 +7,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from scipy.stats import beta
 
 from graphprior.graphs import Matrix
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Posterior:
-    """Edge probabilities, the graphs they come from, and how the engine fared."""
+    """Edge probabilities, how well they are known, the graphs drawn, how the engine fared.
+
+    ``low`` and ``high`` bound what the probabilities would be with endless
+    draws; an engine that draws nothing has no samples and equal bounds.
+    """
 
     edge_probabilities: Matrix
+    low: Matrix
+    high: Matrix
     samples: npt.NDArray[np.uint8]
     diagnostics: dict[str, Any] = field(default_factory=dict)
 
@@ -24,4 +31,17 @@ class Posterior:
         cls, samples: npt.NDArray[np.uint8], diagnostics: dict[str, Any] | None = None
     ) -> Posterior:
         """The sample mean as edge probability. Eqs. (6)-(7)."""
-        return cls(samples.mean(axis=0, dtype=np.float64), samples, diagnostics or {})
+        P = samples.mean(axis=0, dtype=np.float64)
+        return cls(P, *share_interval(P, len(samples)), samples, diagnostics or {})
+
+
+def share_interval(share: Matrix, M: int, level: float = 0.95) -> tuple[Matrix, Matrix]:
+    """Bounds of a probability of which a share of M independent draws is known.
+
+    Clopper and Pearson's: they hold at least that often, whatever the
+    probability, and never claim certainty.
+    """
+    hits, tail = np.round(share * M), (1 - level) / 2
+    low = np.where(hits > 0, beta.ppf(tail, np.maximum(hits, 1), M - hits + 1), 0.0)
+    high = np.where(hits < M, beta.ppf(1 - tail, hits + 1, np.maximum(M - hits, 1)), 1.0)
+    return low, high

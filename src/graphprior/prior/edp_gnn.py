@@ -14,6 +14,7 @@ learned nothing (f = 0) is then the exact score of a fair coin on every pair.
 
 from __future__ import annotations
 
+import copy
 import math
 from dataclasses import dataclass
 
@@ -147,7 +148,9 @@ class EDPGNNPrior:
 
     def score(self, known: Tensor) -> Score:
         """The network's score; ``known`` is already in the noisy graphs it is shown."""
-        network = self.network.to(known.device)
+        network = self.network
+        if next(network.parameters()).device != known.device:
+            network = copy.deepcopy(network).to(known.device)  # the user's own stays where it is
         dtype = next(network.parameters()).dtype
 
         @torch.inference_mode()

@@ -21,9 +21,9 @@ def resolve_prior(prior: Any, problem: Problem) -> Prior:
         return load_prior(prior)
     if prior is None:
         return IndependentEdges(_edge_rate(problem))
-    if not hasattr(prior, "score") or not hasattr(prior, "memory"):
+    if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
-            f"prior is a {type(prior).__name__}: expected None, the name of a shipped prior, "
+            f"prior is {prior!r}: expected None, the name of a shipped prior, "
             "a .safetensors file, or an object of graphprior.prior"
         )
     chosen: Prior = prior
@@ -37,11 +37,15 @@ def _edge_rate(problem: Problem) -> float:
     return float((a.sum() + 1) / (len(a) + 5))
 
 
-def refuse_too_large(prior: Prior, n: int, M: int) -> None:
-    """A batch that does not fit in the free memory is refused before it starts."""
-    needed, free = prior.memory(n, M), psutil.virtual_memory().available
+def refuse_too_large(n: int, M: int, prior: Prior | None = None) -> None:
+    """A problem that does not fit in the free memory is refused before it starts.
+
+    Some twenty (n, n) arrays of doubles, a few for each chain, and the prior's.
+    """
+    needed = 8 * n * n * (20 + 4 * M) + (0 if prior is None else prior.memory(n, M))
+    free = psutil.virtual_memory().available
     if needed > free:
         raise GraphPriorError(
-            f"X has {n} columns: this prior needs about {needed / 1e9:.1f} GB for {M} graphs of "
-            f"that size and {free / 1e9:.1f} GB are free; use fewer samples or fewer columns"
+            f"X has {n} columns: about {needed / 1e9:.1f} GB are needed for {M} graphs of that "
+            f"size and {free / 1e9:.1f} GB are free; use fewer samples or fewer columns"
         )

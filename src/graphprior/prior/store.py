@@ -179,11 +179,13 @@ def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, da
     write_whole(path, _safetensors({k: v.contiguous().clone() for k, v in tensors.items()}, header))
 
 
-def load_checkpoint(path: Path, config: TrainingConfig, data: str) -> TrainingState:
+def load_checkpoint(
+    path: Path, config: TrainingConfig, data: str, device: str | torch.device = "cpu"
+) -> TrainingState:
     """The state a training had reached, if it was this training."""
     tensors, header = _read(path, "checkpoint")
     try:
-        return _restore(path, tensors, header, config, data)
+        return _restore(path, tensors, header, config, data, device)
     except GraphPriorError:
         raise
     except (RuntimeError, KeyError, ValueError, TypeError) as error:
@@ -199,13 +201,14 @@ def _restore(
     header: dict[str, str],
     config: TrainingConfig,
     data: str,
+    device: str | torch.device,
 ) -> TrainingState:
     if header["data"] != data or json.loads(header["config"]) != asdict(config):
         raise GraphPriorError(
             f"{path} belongs to a training with other graphs or settings: "
             "use the same ones to go on, or --restart to begin anew"
         )
-    state = new_state(config)
+    state = new_state(config, device)
     for part in ("network", "average", "best"):
         _load_part(getattr(state, part), tensors, part)
     moments: dict[int, dict[str, Tensor]] = {}

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from torch import Tensor
 
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix, check_adjacency
+from graphprior.graphsets import as_graphs
 from graphprior.noise import Schedule, perturb
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
 
@@ -82,11 +84,11 @@ class TrainingState:
         return min((row["loss"] for row in self.history), default=math.inf)
 
 
-def new_state(config: TrainingConfig) -> TrainingState:
+def new_state(config: TrainingConfig, device: str | torch.device = "cpu") -> TrainingState:
     """Untrained networks; their weights depend on the seed alone."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        network = EDPGNN(config.network)
+        network = EDPGNN(config.network).to(device)
     optimizer = torch.optim.AdamW(
         network.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
     )
@@ -154,9 +156,18 @@ def _batch_loss(state: TrainingState, graphs: Sequence[Matrix], config: Training
     noise = torch.Generator().manual_seed(int(rng.integers(2**62)))
     A, is_node = pad([graphs[g] for g in rng.integers(len(graphs), size=config.batch)])
     sigma = draw_levels(config, rng)
-    A_tilde = perturb(A, sigma, noise)
-    loss = score_matching_loss(state.network(A_tilde, sigma, is_node), A, A_tilde, sigma)
-    return mean_over_pairs(loss, is_node).mean()
+    return _network_loss(state.network, A, is_node, sigma, noise).mean()
+
+
+def _network_loss(
+    network: EDPGNN, A: Tensor, is_node: Tensor, sigma: Tensor, noise: torch.Generator
+) -> Tensor:
+    """Loss of each graph (B,); noise is drawn on the CPU, so that devices agree."""
+    device = next(network.parameters()).device
+    A_tilde = perturb(A, sigma, noise).to(device)
+    A, is_node, sigma = A.to(device), is_node.to(device), sigma.to(device)
+    loss = score_matching_loss(network(A_tilde, sigma, is_node), A, A_tilde, sigma)
+    return mean_over_pairs(loss, is_node)
 
 
 @torch.inference_mode()
@@ -170,9 +181,7 @@ def validation_loss(
     for level, sigma_l in enumerate((config.sigma_0, *levels)):
         noise = torch.Generator().manual_seed(config.seed + 1000 + level)
         sigma = torch.full((len(A),), sigma_l)
-        A_tilde = perturb(A, sigma, noise)
-        loss = score_matching_loss(network(A_tilde, sigma, is_node), A, A_tilde, sigma)
-        row[f"sigma={sigma_l:.3f}"] = float(mean_over_pairs(loss, is_node).mean())
+        row[f"sigma={sigma_l:.3f}"] = float(_network_loss(network, A, is_node, sigma, noise).mean())
     return {"loss": float(np.mean(list(row.values())[1:])), **row}
 
 
@@ -213,15 +222,21 @@ def train(
         yield state
 
 
-def fit_prior(graphs: Sequence[object], config: TrainingConfig | None = None) -> EDPGNNPrior:
-    """Learn a prior from example graphs (adjacency matrices of any sizes)."""
+def fit_prior(
+    graphs: str | Path | Iterable[Any],
+    config: TrainingConfig | None = None,
+    device: str | torch.device = "cpu",
+    progress: Callable[[int, int], None] | None = None,
+) -> EDPGNNPrior:
+    """Learn a prior from example graphs of any sizes.
+
+    ``graphs`` is a file or folder of graphs, or a collection of adjacency
+    matrices or of networkx, igraph or PyTorch Geometric graphs.
+    """
     config = config or TrainingConfig()
-    matrices = check_graphs(graphs)
-    state = new_state(config)
-    deque(train(matrices, config, state), maxlen=0)  # run to the end
+    matrices = check_graphs(as_graphs(graphs))
+    state = new_state(config, device)
+    for _ in train(matrices, config, state):
+        if progress is not None:
+            progress(state.step, config.steps)
     return EDPGNNPrior(state.best)
-
-
-def as_dict(config: TrainingConfig) -> dict[str, object]:
-    """The configuration as plain values, for cards and checkpoints."""
-    return asdict(config)

@@ -294,7 +294,7 @@ def test_every_array_of_a_result_loads_without_unpickling(result, model):
     assert tuple(arrays["names"]) == model.problem_.names
     np.testing.assert_array_equal(arrays["known"], model.problem_.known)
     np.testing.assert_array_equal(arrays["edge_probabilities"], model.edge_probabilities_)
-    np.testing.assert_array_equal(arrays["edge_errors"], model.edge_errors_)
+    np.testing.assert_array_equal(arrays["edge_intervals"], model.edge_intervals_)
     np.testing.assert_array_equal(arrays["adjacency"], model.adjacency_)
     np.testing.assert_array_equal(arrays["precision"], model.precision_)
     np.testing.assert_array_equal(arrays["samples"], model.samples_)
@@ -314,7 +314,8 @@ def test_edges_csv_agrees_with_the_matrices(result, model):
     for row in pd.read_csv(result / "edges.csv", dtype={"source": str, "target": str}).itertuples():
         i, j = index[row.source], index[row.target]
         assert row.probability == pytest.approx(model.edge_probabilities_[i, j], rel=1e-5)
-        assert row.standard_error == pytest.approx(model.edge_errors_[i, j], rel=1e-5)
+        bounds = model.edge_intervals_[:, i, j]
+        assert [row.low, row.high] == pytest.approx(list(bounds), rel=1e-5)
         assert row.edge == model.adjacency_[i, j]
         assert row.known == (not np.isnan(model.problem_.known[i, j]))
         rho = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])
@@ -325,7 +326,8 @@ def test_known_pairs_are_written_as_known(result, model):
     table = pd.read_csv(result / "edges.csv").query("known == 1")
     assert len(table) == model.problem_.O.sum() // 2
     assert (table["probability"] == table["edge"]).all()
-    assert (table["standard_error"] == 0).all()
+    assert (table["low"] == table["probability"]).all()
+    assert (table["high"] == table["probability"]).all()
 
 
 def test_the_graph_file_is_the_estimated_graph(result, model):

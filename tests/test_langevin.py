@@ -118,7 +118,7 @@ def fitted(problem):
 
 def test_known_entries_never_move(rng):
     _, problem = random_problem(rng, n=7)
-    known = torch.as_tensor(problem.known)
+    known = torch.tensor(problem.known)
     score = total_score(IndependentEdges(0.2).score(known), fitted(problem))
     O = torch.as_tensor(problem.O)  # noqa: E741
     for state, _ in annealed_langevin(score, known, SHORT, generators(0, 3)):
@@ -145,7 +145,7 @@ def test_same_seed_same_bytes_and_another_seed_other_graphs(rng):
 
 def test_a_batch_of_chains_equals_its_parts(rng):
     _, problem = random_problem(rng, n=6)
-    known = torch.as_tensor(problem.known)
+    known = torch.tensor(problem.known)
     score = total_score(IndependentEdges(0.3).score(known), fitted(problem))
     batch = last(annealed_langevin(score, known, SHORT, generators(0, 4)))
     for m in range(4):
@@ -156,7 +156,7 @@ def test_a_batch_of_chains_equals_its_parts(rng):
 def test_relabelling_nodes_relabels_the_likelihood_score_of_a_chain(rng):
     _, problem = random_problem(rng, n=5, k=30, share=1.0)
     order = np.array([3, 0, 4, 1, 2])
-    known = torch.as_tensor(problem.known)
+    known = torch.tensor(problem.known)
     here = initial_state(known, generators(0, 2)).A_tilde
     there = here[:, order][:, :, order]
     moved = Problem.create(problem.X[:, order], problem.known[np.ix_(order, order)])
@@ -176,7 +176,7 @@ def test_indefinite_starts_are_counted(rng):
     """Known strong edges and noisy others: most starts are indefinite, and the count says so."""
     _, problem = random_problem(rng, n=10, k=15, density=0.6, share=1.0)
     likelihood = fitted(problem)
-    known = torch.as_tensor(problem.known)
+    known = torch.tensor(problem.known)
     starts = initial_state(known, generators(3, 8)).A_tilde
     expected = np.mean(
         [

@@ -28,6 +28,7 @@ ORDER = [
     "engines.posterior",
     "engines.langevin",
     "engines.generate",
+    "thresholds",
     "bootstrap",
     "estimate",
     "metrics",

@@ -9,10 +9,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.estimate import (
-    PartialGGM,
-    threshold_estimate,
-)
+from graphprior.estimate import PartialGGM
 from graphprior.ggm import simulate_observations
 from graphprior.graphs import hide
 from graphprior.linalg import partial_correlations
@@ -20,6 +17,7 @@ from graphprior.noise import Schedule
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNPrior
 from graphprior.prior.exact import IndependentEdges, StochasticBlocks
 from graphprior.prior.resolve import refuse_too_large
+from graphprior.thresholds import threshold_estimate
 from oracles import random_graph, random_precision, random_problem, relabel
 
 SHORT = Schedule.linear(L=3, T=5)
@@ -206,6 +204,19 @@ def test_a_prior_that_does_not_fit_in_memory_is_refused():
         refuse_too_large(20_000, 10, EDPGNNPrior(EDPGNN()))
 
 
+def test_words_in_a_data_frame_are_refused_by_column(rng):
+    X = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": ["x", "y", "z"]})
+    with pytest.raises(GraphPriorError, match="column 'b' of X is not numeric"):
+        PartialGGM().fit(X)
+
+
+def test_a_prior_about_other_nodes_is_refused(rng):
+    _, problem = random_problem(rng, n=5)
+    blocks = StochasticBlocks([0, 0, 1], [[0.5, 0.1], [0.1, 0.5]])
+    with pytest.raises(GraphPriorError, match="about 3 nodes, but X has 5 columns"):
+        PartialGGM(blocks, **quick).fit(problem.X, known=problem.known)
+
+
 def test_known_given_as_second_argument_is_refused(rng):
     _, problem = random_problem(rng, n=5)
     for y in (problem.known, pd.DataFrame(problem.known)):
@@ -247,6 +258,7 @@ def test_progress_covers_bootstrap_and_chains(rng):
         ({"n_samples": 2.5}, "n_samples"),
         ({"n_bootstrap": 0}, "n_bootstrap"),
         ({"p_m": 0.7}, "p_m"),
+        ({"random_state": "a"}, "random_state"),
         ({"schedule": "paper"}, "schedule"),
         ({"prior": "no-such-prior"}, "no shipped prior is called"),
         ({"device": "no-such-device"}, "cannot be used"),

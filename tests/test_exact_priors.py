@@ -150,6 +150,8 @@ def test_all_graphs_are_all_different():
         lambda: IndependentEdges(1.0),
         lambda: StochasticBlocks([0, 2], [[0.1, 0.2], [0.2, 0.3]]),
         lambda: StochasticBlocks([0, 1], [[0.1, 0.2], [0.3, 0.3]]),
+        lambda: IndependentEdges([[0.5, 0.2], [0.3, 0.5]]),
+        lambda: FiniteGraphs([np.zeros((2, 2))], [0.0, 1.0]),
         lambda: FiniteGraphs([]),
         lambda: FiniteGraphs([np.zeros((2, 2)), np.zeros((3, 3))]),
         lambda: FiniteGraphs.up_to_relabelling([np.zeros((8, 8))]),

@@ -119,13 +119,26 @@ def test_a_problem_takes_names_from_data_frames_and_matches_them(rng):
 
 def test_a_problem_takes_an_edge_table(rng):
     X = pd.DataFrame(rng.standard_normal((6, 3)), columns=["a", "b", "c"])
-    edges = pd.DataFrame({"source": ["a", "c"], "target": ["b", "a"], "present": [1, 0]})
     expected = [[0, 1, 0], [1, 0, NAN], [0, NAN, 0]]
-    np.testing.assert_array_equal(Problem.create(X, edges).known, expected)
+    for present in ([1, 0], [1.0, 0.0], [True, False], ["1", "0"]):
+        edges = pd.DataFrame({"source": ["a", "c"], "target": ["b", "a"], "present": present})
+        for columns in (["source", "target", "present"], ["present", "target", "source"]):
+            np.testing.assert_array_equal(Problem.create(X, edges[columns]).known, expected)
+
+
+def test_whole_numbers_can_be_names(rng):
+    X = pd.DataFrame(rng.standard_normal((6, 2)))
+    edges = pd.DataFrame({"source": [0], "target": [1], "present": [1.0]})
+    assert Problem.create(X, edges).known[0, 1] == 1
 
 
 def test_a_problem_cannot_be_changed(rng):
-    problem = Problem.create(rng.standard_normal((6, 3)))
+    X = rng.standard_normal((6, 3))
+    problem = Problem.create(X)
+    X[0, 0] += 1  # the user's own array stays the user's
+    assert problem.X[0, 0] != X[0, 0]
+    with pytest.raises(ValueError, match="read-only"):
+        problem.known[0, 1] = 1.0
     with pytest.raises(AttributeError):
         problem.known = None
     assert problem.U.sum() == 6

@@ -26,21 +26,10 @@ from graphprior.linalg import partial_correlations
 from graphprior.noise import Schedule
 from graphprior.prior.protocol import Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
+from graphprior.thresholds import default_threshold, threshold_estimate
 
 Variant = Literal["LPost", "LPr", "LL"]
 ENGINES: dict[str, Callable[..., Posterior]] = {"langevin": sample_graphs}
-
-
-def default_threshold(problem: Problem) -> float:
-    """tau_k for a problem: THRESHOLD_RULE."""
-    return 0.8
-
-
-def threshold_estimate(edge_probabilities: Matrix, tau: float) -> Matrix:
-    """A_hat: the edges whose probability reaches tau. Eq. (11)."""
-    A_hat = (edge_probabilities >= tau).astype(np.float64)
-    np.fill_diagonal(A_hat, 0.0)
-    return A_hat
 
 
 class PartialGGM(BaseEstimator):  # type: ignore[misc]
@@ -142,6 +131,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         _refuse_misplaced(y)
+        _refuse_words(X)
         checked = validate_data(
             self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2,
             ensure_min_features=2,
@@ -286,7 +276,19 @@ def _refuse_misplaced(y: Any) -> None:
         raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
 
 
+def _refuse_words(X: Any) -> None:
+    """Name the column of a DataFrame that holds no numbers."""
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise GraphPriorError(f"column {str(name)!r} of X is not numeric: {error}") from None
+
+
 def _generator(random_state: Any) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         random_state = int(random_state.randint(2**31 - 1))
-    return np.random.default_rng(random_state)
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise GraphPriorError(f"random_state = {random_state!r}: {error}") from None

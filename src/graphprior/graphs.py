@@ -20,6 +20,7 @@ from graphprior.errors import GraphPriorError
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 EDGE_TABLE = ["source", "target", "present"]
+PRESENT = {"1": 1.0, "1.0": 1.0, "True": 1.0, "0": 0.0, "0.0": 0.0, "False": 0.0}
 
 
 def pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -170,8 +171,9 @@ def align_known(known: Any, names: Sequence[str]) -> Matrix:
     """
     if not hasattr(known, "columns"):
         return check_known(known, n=len(names))
-    if list(known.columns) == EDGE_TABLE:
-        return known_from_edge_table(known.to_numpy(), names)
+    if sorted(map(str, known.columns)) == sorted(EDGE_TABLE):
+        # Column by column: one array of all would turn whole numbers into others.
+        return known_from_edge_table(zip(*(known[c] for c in EDGE_TABLE), strict=True), names)
     rows, cols = [str(c) for c in known.index], [str(c) for c in known.columns]
     for label in (rows, cols):
         missing, extra = sorted(set(names) - set(label)), sorted(set(label) - set(names))
@@ -205,11 +207,11 @@ def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known"
                 )
         if a == b:
             raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
-        if present not in ("0", "1", "0.0", "1.0"):
+        if present not in PRESENT:
             raise GraphPriorError(
                 f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
             )
-        i, j, value = index[a], index[b], float(present)
+        i, j, value = index[a], index[b], PRESENT[present]
         if not np.isnan(known[i, j]) and known[i, j] != value:
             raise GraphPriorError(
                 f"{source} row {number} contradicts an earlier row about {a!r} and {b!r}"

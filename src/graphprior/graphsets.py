@@ -126,6 +126,9 @@ def read_json(path: Path) -> list[Matrix]:
         edge_lists = {str(key): np.asarray(value) for key, value in content.items()}
     except (ValueError, AttributeError, TypeError) as error:
         raise GraphPriorError(f"{path} is not a JSON object of edge lists: {error}") from None
+    firsts = [e.min() for e in edge_lists.values() if e.size and e.dtype.kind in "iu"]
+    if firsts and min(firsts) == 1:
+        raise GraphPriorError(f"{path}: no edge names node 0; nodes must be counted from 0, not 1")
     return [
         from_edges(_node_count(e), e, name=f"{path.name} graph {key}")
         for key, e in edge_lists.items()
@@ -169,7 +172,7 @@ def read_edge_list(path: Path) -> Matrix:
         lines = path.read_text(encoding="utf-8").splitlines()
     except ValueError as error:
         raise GraphPriorError(f"{path.name} cannot be read: {error}") from None
-    if lines and lines[0].replace(",", " ").split() == ["source", "target"]:
+    if _has_header(lines):
         lines[0] = ""
     for number, line in enumerate(lines, start=1):
         words = line.split("#")[0].replace(",", " ").split()
@@ -183,6 +186,17 @@ def read_edge_list(path: Path) -> Matrix:
                 "(an edge, without weight) or one (a node without edges)"
             )
     return from_networkx(graph, path.name)
+
+
+def _has_header(lines: list[str]) -> bool:
+    """Whether the first line names columns: "source target", or words above numbers only."""
+    rows = [line.split("#")[0].replace(",", " ").split() for line in lines]
+    if not rows or len(rows[0]) != 2:
+        return False
+    below = [word for row in rows[1:] for word in row]
+    numbered = bool(below) and all(word.lstrip("-").isdigit() for word in below)
+    words = not any(word.lstrip("-").isdigit() for word in rows[0])
+    return [word.lower() for word in rows[0]] == ["source", "target"] or (numbered and words)
 
 
 def _with_networkx(read: Callable[[Path], Any]) -> Callable[[Path], Matrix]:

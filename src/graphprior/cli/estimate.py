@@ -116,6 +116,8 @@ def estimate_command(
         "device": device,
         "random_state": seed,
     }
+    if prior is None and variant != "LL":
+        console().print("note: no --prior, so pairs are taken as independent of each other")
     model = fit_with_progress(
         lambda report: PartialGGM(prior, progress=report, **arguments), X, known_matrix
     )

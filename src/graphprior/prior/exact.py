@@ -22,8 +22,14 @@ class IndependentEdges(EvidencePrior):
 
     def __init__(self, p: float | npt.ArrayLike) -> None:
         p = np.asarray(p, dtype=np.float64)
-        if not ((p > 0) & (p < 1)).all():
+        if p.ndim not in (0, 2) or not np.array_equal(p, p.T):
+            raise GraphPriorError("edge probabilities must be one number or a symmetric matrix")
+        # The diagonal of a matrix has no meaning.
+        inside = (p > 0) & (p < 1) | (np.eye(len(p), dtype=bool) if p.ndim else False)
+        if not np.all(inside):
             raise GraphPriorError("edge probabilities must lie strictly between 0 and 1")
+        p = np.where(np.eye(len(p), dtype=bool), 0.5, p) if p.ndim else p
+        self.nodes = len(p) if p.ndim else None
         self.log_odds = torch.as_tensor(np.log(p) - np.log1p(-p))
 
     def posterior_logits(self, ell: Tensor) -> Tensor:
@@ -58,7 +64,17 @@ class FiniteGraphs(EvidencePrior):
             raise GraphPriorError("all graphs of a finite set must have the same nodes")
         self.a = torch.as_tensor(np.stack([vech(check_adjacency(A)) for A in graphs]))
         weights = np.zeros(len(graphs)) if log_weights is None else np.asarray(log_weights)
+        if weights.shape != (len(graphs),):
+            raise GraphPriorError(
+                f"log_weights has shape {weights.shape}: expected one for each of the "
+                f"{len(graphs)} graphs"
+            )
         self.log_weights = torch.as_tensor(weights, dtype=torch.float64)
+        self.nodes = len(graphs[0])
+
+    def memory(self, n: int, M: int) -> int:
+        """The weights of all graphs for each chain come on top."""
+        return super().memory(n, M) + 8 * 4 * M * len(self.log_weights)
 
     @classmethod
     def up_to_relabelling(cls, graphs: Sequence[Matrix]) -> FiniteGraphs:

@@ -30,7 +30,12 @@ class Prior(Protocol):
 
 
 class EvidencePrior(ABC):
-    """A prior given by what it makes of evidence: ``posterior_logits``."""
+    """A prior given by what it makes of evidence: ``posterior_logits``.
+
+    ``nodes`` is the number of nodes it is about, None where any number will do.
+    """
+
+    nodes: int | None = None
 
     @abstractmethod
     def posterior_logits(self, ell: Tensor) -> Tensor:

@@ -26,6 +26,9 @@ def resolve_prior(prior: Any, problem: Problem) -> Prior:
             f"prior is {prior!r}: expected None, the name of a shipped prior, "
             "a .safetensors file, or an object of graphprior.prior"
         )
+    nodes = getattr(prior, "nodes", None)
+    if nodes not in (None, problem.n):
+        raise GraphPriorError(f"the prior is about {nodes} nodes, but X has {problem.n} columns")
     chosen: Prior = prior
     return chosen
 

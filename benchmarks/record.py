@@ -44,6 +44,9 @@ def commit() -> str:
     return head.stdout.strip() + ("" if changed.returncode == 0 else " with changes")
 
 
+COMMIT = commit()  # of the code that is loaded, not of what it may become meanwhile
+
+
 def save(name: str, command: str, rows: list[dict[str, Any]]) -> None:
     """Write results/benchmarks/NAME.json and print the rows."""
     for row in rows:
@@ -51,7 +54,7 @@ def save(name: str, command: str, rows: list[dict[str, Any]]) -> None:
     RESULTS.mkdir(parents=True, exist_ok=True)
     facts = {
         "command": command,
-        "commit": commit(),
+        "commit": COMMIT,
         "machine": {**machine(), "model": processor()},
         "versions": versions(),
         "rows": rows,

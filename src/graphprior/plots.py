@@ -84,8 +84,10 @@ def plot_probabilities(ax: Axes, model: Any) -> Axes:
     if len(names) <= 30:
         ax.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
         ax.set_yticks(range(len(names)), names, fontsize=6)
-    ax.figure.colorbar(image, ax=ax, shrink=0.7, label="probability of an edge")
-    ax.set_title("how sure: probability of each pair (dot: known)", fontsize=9)
+    ax.figure.colorbar(
+        image, ax=ax, shrink=0.7, label="share of the drawn graphs that have the edge"
+    )
+    ax.set_title("how sure: share of the drawn graphs that have each pair (dot: known)", fontsize=9)
     return ax
 
 
@@ -107,7 +109,10 @@ def plot_certainty(ax: Axes, model: Any, most: int = 25) -> Axes:
     ax.set_yticks(y, labels, fontsize=6)
     ax.axvline(model.threshold_, color=UNKNOWN, lw=1, ls="--")
     ax.set_xlim(-0.02, 1.02)
-    ax.set_xlabel("probability of an edge (bar: 95% range of the draw)", fontsize=8)
+    ax.set_xlabel(
+        "share of the drawn graphs (bar: 95% range that so many draws allow; dashed: threshold)",
+        fontsize=8,
+    )
     ax.set_title("unknown pairs, likeliest first", fontsize=9)
     return ax
 

@@ -70,12 +70,15 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
         return
     console().print(
         f"{facts['n']} variables, {facts['k']} observations, "
-        f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges"
+        f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
+        f"(in at least {facts['threshold']:.0%} of {len(model.samples_)} graphs drawn)"
     )
     table = edge_table(model)
     for row in table[table["known"] == 0].head(5).itertuples():
         bounds = f"{row.low:.2f} to {row.high:.2f}"
         console().print(f"  {row.source} - {row.target}: {row.probability:.2f} ({bounds})")
+    if model.prior is None and model.variant != "LL":
+        console().print("no --prior was given: pairs were taken as independent of each other")
     console().print(f"wrote {out}/ (picture.png, edges.csv, graph.graphml, result.npz, run.json)")
 
 
@@ -116,8 +119,6 @@ def estimate_command(
         "device": device,
         "random_state": seed,
     }
-    if prior is None and variant != "LL":
-        console().print("note: no --prior, so pairs are taken as independent of each other")
     model = fit_with_progress(
         lambda report: PartialGGM(prior, progress=report, **arguments), X, known_matrix
     )

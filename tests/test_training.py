@@ -7,6 +7,7 @@ import torch
 
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import pairs
+from graphprior.graphsets import write_npz
 from graphprior.noise import perturb
 from graphprior.prior.edp_gnn import EDPGNNConfig
 from graphprior.prior.exact import FiniteGraphs, IndependentEdges
@@ -183,6 +184,24 @@ def test_training_leaves_the_global_random_state_alone(rng):
     before = torch.get_rng_state()
     fit_prior(graphs, TrainingConfig(steps=2, batch=2, network=TINY))
     assert torch.equal(before, torch.get_rng_state())
+
+
+def test_graphs_may_come_from_files_or_other_libraries(rng, tmp_path):
+    matrices = [random_graph(rng, 5) for _ in range(4)]
+    write_npz(tmp_path / "graphs.npz", matrices)
+    config = TrainingConfig(steps=2, batch=2, network=TINY)
+    expected = weights(fit_prior(matrices, config).network)
+    for graphs in (tmp_path / "graphs.npz", [nx.from_numpy_array(A) for A in matrices]):
+        got = weights(fit_prior(graphs, config).network)
+        assert all(torch.equal(expected[key], got[key]) for key in expected)
+
+
+def test_progress_is_reported_for_every_step(rng):
+    seen = []
+    graphs = [random_graph(rng, 5) for _ in range(4)]
+    config = TrainingConfig(steps=3, batch=2, network=TINY)
+    fit_prior(graphs, config, progress=lambda *a: seen.append(a))
+    assert seen == [(1, 3), (2, 3), (3, 3)]
 
 
 @pytest.mark.parametrize(

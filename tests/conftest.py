@@ -2,6 +2,8 @@ import os
 
 # One thread: small matrices gain nothing from more, and the last bits stay the same.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Without it scikit-learn skips one of its estimator checks.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import numpy as np
 import pytest

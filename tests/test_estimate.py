@@ -11,13 +11,13 @@ from graphprior.bootstrap import bootstrapped_glasso, fix_edges
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.ggm import simulate_observations
-from graphprior.graphs import hide
+from graphprior.graphs import Problem, hide
 from graphprior.linalg import partial_correlations
 from graphprior.noise import Schedule
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNPrior
 from graphprior.prior.exact import IndependentEdges, StochasticBlocks
 from graphprior.prior.resolve import refuse_too_large
-from graphprior.thresholds import threshold_estimate
+from graphprior.thresholds import default_threshold, threshold_estimate
 from oracles import random_graph, random_precision, random_problem, relabel
 
 SHORT = Schedule.linear(L=3, T=5)
@@ -54,6 +54,15 @@ def test_a_threshold_is_reached_by_equality():
     P = np.array([[0, 0.5], [0.5, 0]])
     assert threshold_estimate(P, 0.5)[0, 1] == 1
     assert threshold_estimate(P, 0.51)[0, 1] == 0
+
+
+def test_the_default_threshold_rises_to_one(rng):
+    taus = [
+        default_threshold(Problem.create(rng.standard_normal((k, 2)))) for k in (2, 400, 10_000)
+    ]
+    assert taus == [0.9, 0.9, pytest.approx(0.98)]
+    model = PartialGGM(**quick).fit(rng.standard_normal((30, 3)))
+    assert model.threshold_ == 0.9
 
 
 def test_theorem_1_more_data_and_more_samples_find_the_graph():

@@ -7,35 +7,20 @@ shipped prior, M = 10, the paper's schedule. Rows: mean F1 at each threshold.
 """
 
 import numpy as np
+from problems import egonet_models
 from record import save
 
-from graphprior.datasets import egonets
-from graphprior.errors import GraphPriorError
 from graphprior.estimate import PartialGGM
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, hide, unknown_mask
+from graphprior.ggm import simulate_observations
+from graphprior.graphs import hide, unknown_mask
 from graphprior.metrics import auc, f1, on_unknown
 
 THRESHOLDS = np.arange(0.1, 1.05, 0.1)
 
 
-def problems(R: int, rng: np.random.Generator) -> list[tuple[Matrix, Matrix]]:
-    """R training ego-nets and a precision matrix for each; those too dense to draw are skipped."""
-    found: list[tuple[Matrix, Matrix]] = []
-    graphs = egonets("train")
-    for g in rng.permutation(len(graphs)):
-        try:
-            found.append((graphs[g], simulate_precision(graphs[g], rng)))
-        except GraphPriorError:
-            continue
-        if len(found) == R:
-            break
-    return found
-
-
 def main(R: int = 12, seed: int = 0) -> None:
     rng = np.random.default_rng(seed)
-    drawn, rows = problems(R, rng), []
+    drawn, rows = egonet_models(R, rng), []
     for ratio in (0.15, 0.35, 0.85, 2.0):
         table, aucs, ks = [], [], []
         for r, (A, Theta_0) in enumerate(drawn):

@@ -29,7 +29,7 @@ def measure(A: Matrix, problem: Problem, floor: float | None, cut: bool) -> dict
     longest = 1 / likelihood.curvature(known.isnan()) if cut else float("inf")
     rngs = np.random.default_rng(0).spawn(10)
     shares = []
-    for state, info in annealed_langevin(
+    for state, info in annealed_langevin(  # noqa: B007 (the last state is used)
         likelihood, known, Schedule.linear(), rngs, likelihood, longest
     ):
         shares.append(float(info.indefinite.double().mean()))

@@ -94,3 +94,21 @@ def test_memory_grows_with_the_square_of_the_nodes(network):
     prior = EDPGNNPrior(network)
     assert 3.5 < prior.memory(2000, 10) / prior.memory(1000, 10) < 4.5
     assert prior.memory(1000, 20) == 2 * prior.memory(1000, 10)
+
+
+def test_the_gradient_is_the_slope_of_the_loss(network, rng):
+    """Sums are taken in place in the network; training must still see the true gradient."""
+    A, sigma = noisy(rng, 5, B=2), torch.tensor([0.2, 0.5], dtype=torch.float64)
+    loss = lambda: (network(A, sigma) ** 2).mean()  # noqa: E731
+    loss().backward()
+    for name, p in network.named_parameters():
+        i = int(p.grad.abs().argmax())
+        with torch.no_grad():
+            value = p.view(-1)[i].item()
+            p.view(-1)[i] = value + 1e-6
+            up = loss().item()
+            p.view(-1)[i] = value - 1e-6
+            down = loss().item()
+            p.view(-1)[i] = value
+        slope = p.grad.view(-1)[i].item()
+        assert (up - down) / 2e-6 == pytest.approx(slope, rel=1e-4, abs=1e-6), name

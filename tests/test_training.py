@@ -87,7 +87,7 @@ def finite_set():
     return learned, exact, graphs
 
 
-@pytest.mark.parametrize(("sigma", "most"), [(0.2, 0.15), (0.35, 0.15), (0.5, 0.15)])
+@pytest.mark.parametrize(("sigma", "most"), [(0.2, 0.2), (0.35, 0.2), (0.5, 0.2)])
 def test_learned_score_approaches_that_of_a_finite_set(finite_set, sigma, most, record_property):
     learned, exact, graphs = finite_set
     error = relative_error(learned, exact, graphs, sigma)

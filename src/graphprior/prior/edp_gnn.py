@@ -83,9 +83,11 @@ class EDPLayer(nn.Module):
         y = self.node_norm(x)
         ends, factor = self.ends(y), self.product(y)
         gain, shift = self.pair_level(level)[:, None, None].chunk(2, -1)
-        h = self.pair_in(e) + ends[:, :, None] + ends[:, None]
-        h = h + factor[:, :, None] * factor[:, None]
-        E = E + self.pair_out(F.silu(h * (1 + gain) + shift))
+        # Pairs are many, so their sums are taken in place: half of the time was spent on memory.
+        h = self.pair_in(e).add_(ends[:, :, None]).add_(ends[:, None])
+        h = h.addcmul_(factor[:, :, None], factor[:, None])
+        h = F.silu(torch.addcmul(shift, h, 1 + gain), inplace=True)
+        E = E + self.pair_out(h)
         return E, x
 
 

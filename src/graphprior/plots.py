@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KNOWN, FOUND, UNKNOWN = "#3b3b3b", "#0072b2", "#e69f00"
+SETS = (FOUND, UNKNOWN, "#009e73", "#cc79a7")
 CELLS = "cividis"
 
 
@@ -142,7 +143,7 @@ def plot_degree_histograms(sets: dict[str, dict[str, Any]]) -> Figure:
     figure = Figure(figsize=(7, 3.5), layout="constrained")
     ax = figure.subplots()
     width = 0.8 / len(sets)
-    for s, ((name, facts), colour) in enumerate(zip(sets.items(), (FOUND, UNKNOWN), strict=False)):
+    for s, ((name, facts), colour) in enumerate(zip(sets.items(), SETS, strict=False)):
         histogram = np.asarray(facts["degree_histogram"])
         label = f"{name}: density {facts['density']:.3f}, clustering {facts['clustering']:.3f}"
         ax.bar(np.arange(len(histogram)) + s * width, histogram, width, color=colour, label=label)

@@ -21,7 +21,7 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="Folder to write; must be new or empty.")] = Path(
         "demo-result"
     ),
-    samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 20,
+    samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
     seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:

@@ -18,7 +18,7 @@ from graphprior.prior.resolve import refuse_too_large
 # The paper's schedule starts where the sum of many noisy pairs still tells the density of a graph
 # and gives each level a third of its relaxation time: it remembers a start at density one half.
 # Drawing from the prior alone starts uninformed and takes longer steps.
-GENERATION = Schedule.geometric(L=40, sigma_1=2.0, sigma_L=0.1, T=40, epsilon=1e-3)
+GENERATION = Schedule.geometric(L=40, sigma_1=2.0, sigma_L=0.1, T=80, epsilon=5e-4)
 
 
 def draw_graphs(

@@ -209,8 +209,8 @@ def test_more_columns_than_memory_are_refused_before_anything_starts(variant):
 
 
 def test_a_prior_that_does_not_fit_in_memory_is_refused():
-    with pytest.raises(GraphPriorError, match="20000 columns: about"):
-        refuse_too_large(20_000, 10, EDPGNNPrior(EDPGNN()))
+    with pytest.raises(GraphPriorError, match="200000 columns: about"):
+        refuse_too_large(200_000, 10, EDPGNNPrior(EDPGNN()))
 
 
 def test_words_in_a_data_frame_are_refused_by_column(rng):

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import beta
+from scipy.special import betaincinv
 
 from graphprior.graphs import Matrix
 
@@ -42,6 +42,6 @@ def share_interval(share: Matrix, M: int, level: float = 0.95) -> tuple[Matrix, 
     probability, and never claim certainty.
     """
     hits, tail = np.round(share * M), (1 - level) / 2
-    low = np.where(hits > 0, beta.ppf(tail, np.maximum(hits, 1), M - hits + 1), 0.0)
-    high = np.where(hits < M, beta.ppf(1 - tail, hits + 1, np.maximum(M - hits, 1)), 1.0)
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), M - hits + 1, tail), 0.0)
+    high = np.where(hits < M, betaincinv(hits + 1, np.maximum(M - hits, 1), 1 - tail), 1.0)
     return low, high

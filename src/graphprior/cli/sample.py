@@ -22,6 +22,7 @@ from graphprior.cli.common import (
 )
 from graphprior.engines.generate import GENERATION, draw_graphs
 from graphprior.errors import GraphPriorError
+from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs, write_npz
 from graphprior.io import whole_folder
 from graphprior.noise import Schedule
@@ -54,6 +55,18 @@ def comparison_table(drawn: dict[str, Any], real: dict[str, Any]) -> Table:
     distance = histogram_distance(drawn["degree_histogram"], real["degree_histogram"])
     table.add_row("distance of degree histograms", f"{distance:.3f}", "")
     return table
+
+
+def write_drawn(out: Path, graphs: list[Matrix], facts: dict[str, Any]) -> None:
+    """The graphs in two formats, their statistics, and a picture where real ones stand beside."""
+    with whole_folder(out) as folder:
+        write_npz(folder / "graphs.npz", graphs)
+        for g, A in enumerate(graphs):
+            nx.write_graphml(nx.from_numpy_array(A, edge_attr=None), folder / f"{g:04d}.graphml")
+        (folder / "statistics.json").write_text(json.dumps(facts, indent=1) + "\n")
+        if "given" in facts:
+            figure = plot_degree_histograms({key: facts[key] for key in ("drawn", "given")})
+            figure.savefig(folder / "degrees.png", dpi=130)
 
 
 def sample_command(
@@ -96,14 +109,7 @@ def sample_command(
         facts["degree_histogram_distance"] = histogram_distance(
             facts["drawn"]["degree_histogram"], facts["given"]["degree_histogram"]
         )
-    with whole_folder(out) as folder:
-        write_npz(folder / "graphs.npz", graphs)
-        for g, A in enumerate(graphs):
-            nx.write_graphml(nx.from_numpy_array(A, edge_attr=None), folder / f"{g:04d}.graphml")
-        (folder / "statistics.json").write_text(json.dumps(facts, indent=1) + "\n")
-        if given:
-            figure = plot_degree_histograms({"drawn": facts["drawn"], "given": given})
-            figure.savefig(folder / "degrees.png", dpi=130)
+    write_drawn(out, graphs, facts)
     if as_json:
         print_json(facts)
     elif given:

@@ -98,6 +98,28 @@ def _run(
     return True
 
 
+def make_card(
+    out: Path, facts: dict[str, Any], config: TrainingConfig, state: TrainingState
+) -> dict[str, Any]:
+    """What the prior was made of and how, and the command that makes it again."""
+    source, licence = shlex.quote(facts["source"]), shlex.quote(facts["licence"])
+    return {
+        "name": out.stem,
+        "kind": EDPGNNPrior.kind,
+        "graphs": facts,
+        "command": f"graphprior train {source} --out {shlex.quote(out.name)} "
+        f"--steps {config.steps} --batch {config.batch} --seed {config.seed} --licence {licence}",
+        "training": asdict(config),
+        "parameters": count_parameters(state.network),
+        "validation": {
+            "best": min(state.history, key=lambda row: row["loss"]),
+            "curve": [[row["step"], row["loss"]] for row in state.history],
+        },
+        "versions": versions(),
+        "machine": machine(),
+    }
+
+
 def train_command(
     graphs: Annotated[
         Path, typer.Argument(help="Folder (GraphML, GML, edge lists, TUDataset), .npz or .json.")
@@ -134,21 +156,7 @@ def train_command(
             f"stopped at step {state.step} of {steps}; the same command goes on from there"
         )
         raise typer.Exit(130)
-    card = {
-        "name": out.stem,
-        "kind": EDPGNNPrior.kind,
-        "graphs": {**facts, "licence": licence},
-        "command": f"graphprior train {shlex.quote(source)} --out {shlex.quote(out.name)} "
-        f"--steps {steps} --batch {batch} --seed {seed} --licence {shlex.quote(licence)}",
-        "training": asdict(config),
-        "parameters": count_parameters(state.network),
-        "validation": {
-            "best": min(state.history, key=lambda row: row["loss"]),
-            "curve": [[row["step"], row["loss"]] for row in state.history],
-        },
-        "versions": versions(),
-        "machine": machine(),
-    }
+    card = make_card(out, {**facts, "licence": licence}, config, state)
     save_prior(EDPGNNPrior(state.best), out, card)
     checkpoint_path(out).unlink(missing_ok=True)
     console().print(f"wrote {out} and {out.with_suffix('.json')}")

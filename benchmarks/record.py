@@ -51,7 +51,6 @@ def save(name: str, command: str, rows: list[dict[str, Any]]) -> None:
     """Write results/benchmarks/NAME.json and print the rows."""
     for row in rows:
         print({key: round(v, 4) if isinstance(v, float) else v for key, v in row.items()})
-    RESULTS.mkdir(parents=True, exist_ok=True)
     facts = {
         "command": command,
         "commit": COMMIT,
@@ -59,4 +58,6 @@ def save(name: str, command: str, rows: list[dict[str, Any]]) -> None:
         "versions": versions(),
         "rows": rows,
     }
-    (RESULTS / f"{name}.json").write_text(json.dumps(facts, indent=1) + "\n")
+    path = RESULTS / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(facts, indent=1) + "\n")

@@ -24,7 +24,7 @@ from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs
-from graphprior.prior.edp_gnn import EDPGNNPrior, count_parameters
+from graphprior.prior.edp_gnn import count_parameters
 from graphprior.prior.store import (
     graphs_hash,
     load_checkpoint,
@@ -105,7 +105,7 @@ def make_card(
     source, licence = shlex.quote(facts["source"]), shlex.quote(facts["licence"])
     return {
         "name": out.stem,
-        "kind": EDPGNNPrior.kind,
+        "kind": config.objective.kind,
         "graphs": facts,
         "command": f"graphprior train {source} --out {shlex.quote(out.name)} "
         f"--steps {config.steps} --batch {config.batch} --seed {config.seed} --licence {licence}",
@@ -157,7 +157,7 @@ def train_command(
         )
         raise typer.Exit(130)
     card = make_card(out, {**facts, "licence": licence}, config, state)
-    save_prior(EDPGNNPrior(state.best), out, card)
+    save_prior(config.objective.prior(state.best), out, card)
     checkpoint_path(out).unlink(missing_ok=True)
     console().print(f"wrote {out} and {out.with_suffix('.json')}")
     if as_json:

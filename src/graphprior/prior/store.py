@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,32 @@ from torch import Tensor, nn
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
+from graphprior.prior.network import EvidenceNetwork, EvidenceNetworkConfig, EvidenceNetworkPrior
 from graphprior.prior.training import TrainingConfig, TrainingState, new_state
 
 FORMAT = "graphprior"
 VERSION = "1"
 SHIPPED = Path(__file__).parent / "shipped"
+
+NetworkPrior = EvidenceNetworkPrior | EDPGNNPrior
+
+
+def _evidence(config: dict[str, Any], weights: dict[str, Tensor]) -> EvidenceNetworkPrior:
+    network = EvidenceNetwork(EvidenceNetworkConfig(**config))
+    network.load_state_dict(weights)
+    return EvidenceNetworkPrior(network)
+
+
+def _edp_gnn(config: dict[str, Any], weights: dict[str, Tensor]) -> EDPGNNPrior:
+    network = EDPGNN(EDPGNNConfig(**config))
+    network.load_state_dict(weights)
+    return EDPGNNPrior(network)
+
+
+KINDS: dict[str, Callable[[dict[str, Any], dict[str, Tensor]], NetworkPrior]] = {
+    EvidenceNetworkPrior.kind: _evidence,
+    EDPGNNPrior.kind: _edp_gnn,
+}
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -90,7 +111,7 @@ def _read(path: Path, expected: str) -> tuple[dict[str, Tensor], dict[str, str]]
     return tensors, header
 
 
-def save_prior(prior: EDPGNNPrior, path: str | Path, card: dict[str, Any] | None = None) -> Path:
+def save_prior(prior: NetworkPrior, path: str | Path, card: dict[str, Any] | None = None) -> Path:
     """Write ``prior`` to ``path`` (.safetensors) and its card beside it (.json)."""
     path = Path(path)
     if path.suffix != ".safetensors":
@@ -111,21 +132,20 @@ def save_prior(prior: EDPGNNPrior, path: str | Path, card: dict[str, Any] | None
     return path
 
 
-def load_prior(name: str | Path) -> EDPGNNPrior:
+def load_prior(name: str | Path) -> NetworkPrior:
     """A shipped prior by name, or one from a .safetensors file."""
     path = _locate(name)
     tensors, header = _read(path, "prior")
-    if header.get("kind") != EDPGNNPrior.kind:
+    if header.get("kind") not in KINDS:
         raise GraphPriorError(
-            f"{path} holds a prior of kind {header.get('kind')!r}, unknown to this release"
+            f"{path} holds a prior of kind {header.get('kind')!r}, unknown to this release "
+            f"(it knows {', '.join(KINDS)})"
         )
     try:
-        network = EDPGNN(EDPGNNConfig(**json.loads(header["config"])))
-        network.load_state_dict(tensors)
+        return KINDS[header["kind"]](json.loads(header["config"]), tensors)
     except (RuntimeError, TypeError, KeyError, ValueError) as error:
         first = str(error).splitlines()[0]
         raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
-    return EDPGNNPrior(network)
 
 
 def _locate(name: str | Path) -> Path:
@@ -159,6 +179,12 @@ def read_card(name: str | Path) -> dict[str, Any]:
     return card
 
 
+def _identity(config: TrainingConfig) -> dict[str, Any]:
+    """The settings as JSON has them, the objective by name."""
+    told: dict[str, Any] = json.loads(json.dumps(asdict(config)))
+    return {**told, "kind": config.objective.kind}
+
+
 def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, data: str) -> None:
     """All of a training's state in one file; ``data`` is the hash of its graphs."""
     tensors: dict[str, Tensor] = {}
@@ -171,7 +197,7 @@ def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, da
     header = {
         "format": f"{FORMAT}-checkpoint",
         "version": VERSION,
-        "config": json.dumps(asdict(config)),
+        "config": json.dumps(_identity(config)),
         "data": data,
         "step": str(state.step),
         "history": json.dumps(state.history),
@@ -203,7 +229,7 @@ def _restore(
     data: str,
     device: str | torch.device,
 ) -> TrainingState:
-    if header["data"] != data or json.loads(header["config"]) != asdict(config):
+    if header["data"] != data or json.loads(header["config"]) != _identity(config):
         raise GraphPriorError(
             f"{path} belongs to a training with other graphs or settings: "
             "use the same ones to go on, or --restart to begin anew"

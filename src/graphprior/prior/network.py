@@ -64,61 +64,77 @@ def pair_index(n: int, device: torch.device) -> PairIndex:
     return PairIndex(rows, cols, upper, lower, pair_at)
 
 
-class _Unpack(torch.autograd.Function):
-    """Pairs (B, P, C) to matrices (B, n, n, C). Torch's own backward adds row by row: slow."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
-        ctx.n = n
-        full = x.index_select(1, pair_index(n, x.device).pair_at).view(len(x), n, n, -1)
-        full.diagonal(dim1=1, dim2=2).zero_()
-        return full
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
-        index, flat = pair_index(ctx.n, grad.device), grad.reshape(len(grad), ctx.n**2, -1)
-        return flat.index_select(1, index.upper).add_(flat.index_select(1, index.lower)), None
+def _matrices(x: Tensor, n: int) -> Tensor:
+    """Pairs (B, P, C) as matrices (B, n, n, C) with a zero diagonal."""
+    full = x.index_select(1, pair_index(n, x.device).pair_at).view(len(x), n, n, -1)
+    full.diagonal(dim1=1, dim2=2).zero_()
+    return full
 
 
-class _Ends(torch.autograd.Function):
+def _both_triangles(M: Tensor) -> Tensor:
+    """Channels of matrices (B, C, n, n) as pairs (B, P, C), the two triangles added."""
+    index, flat = pair_index(M.shape[-1], M.device), M.flatten(2)
+    return flat.index_select(2, index.upper).add_(flat.index_select(2, index.lower)).mT
+
+
+def _sum_of_ends(x: Tensor) -> Tensor:
+    """Nodes (B, n, C) to pairs (B, P, C)."""
+    index = pair_index(x.shape[1], x.device)
+    return x.index_select(1, index.rows).add_(x.index_select(1, index.cols))
+
+
+# Torch's own derivatives of these gathers cost several times the gathers: they are written here.
+class Ends(torch.autograd.Function):
     """Nodes (B, n, C) to the sum over both ends of each pair (B, P, C)."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
         ctx.n = x.shape[1]
-        index = pair_index(ctx.n, x.device)
-        return x.index_select(1, index.rows).add_(x.index_select(1, index.cols))
+        return _sum_of_ends(x)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
-        full: Tensor = _Unpack.apply(grad, ctx.n)
-        return full.sum(2)
+        index = pair_index(ctx.n, grad.device)
+        total = grad.new_zeros(len(grad), ctx.n, grad.shape[2])
+        return total.index_add_(1, index.rows, grad).index_add_(1, index.cols, grad)
 
 
-def pack(full: Tensor) -> Tensor:
-    """Matrices (B, n, n, C) to pairs (B, P, C): both triangles added."""
-    n = full.shape[1]
-    index, flat = pair_index(n, full.device), full.reshape(len(full), n * n, -1)
-    return flat.index_select(1, index.upper) + flat.index_select(1, index.lower)
+class Paths(torch.autograd.Function):
+    """Messages (B, P, 2K) to what paths of length two bring to each pair, and edges to each node.
 
-
-class _PathProduct(torch.autograd.Function):
-    """Two channels' matrices multiplied, (B, n, n, 2C) to pairs (B, P, C), both ways added."""
+    (B, P, K): the first K channels times the other K as matrices, both ways
+    added. (B, n, 2K): the sum of each row.
+    """
 
     @staticmethod
-    def forward(ctx: Any, PQ: Tensor) -> Tensor:
-        ctx.save_for_backward(PQ)
-        P, Q = PQ.permute(0, 3, 1, 2).contiguous().chunk(2, 1)
-        return pack((P @ Q).permute(0, 2, 3, 1))
+    def forward(ctx: Any, messages: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        full = _matrices(messages, n)
+        channels = full.permute(0, 3, 1, 2).contiguous()
+        ctx.save_for_backward(channels)
+        P, Q = channels.chunk(2, 1)
+        return _both_triangles(P @ Q), full.sum(2)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
-        (PQ,) = ctx.saved_tensors
-        full: Tensor = _Unpack.apply(grad, PQ.shape[1])
-        G = full.permute(0, 3, 1, 2).contiguous()
-        P, Q = PQ.permute(0, 3, 1, 2).contiguous().chunk(2, 1)
+    def backward(  # type: ignore[override]
+        ctx: Any, of_paths: Tensor, of_rows: Tensor
+    ) -> tuple[Tensor, None]:
+        (channels,) = ctx.saved_tensors
+        G = _matrices(of_paths.contiguous(), channels.shape[-1]).permute(0, 3, 1, 2).contiguous()
+        P, Q = channels.chunk(2, 1)
         # P, Q and G are symmetric, so that no transpose is needed.
-        return torch.cat([G @ Q, P @ G], 1).permute(0, 2, 3, 1)
+        return _both_triangles(torch.cat([G @ Q, P @ G], 1)) + _sum_of_ends(of_rows), None
+
+
+class RowSums(torch.autograd.Function):
+    """Pairs (B, P, C) to the sum over the pairs of each node (B, n, C)."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
+        return _matrices(x, n).sum(2)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+        return _sum_of_ends(grad), None
 
 
 def parity_features(w: Tensor, n: int) -> Tensor:
@@ -131,8 +147,7 @@ def parity_features(w: Tensor, n: int) -> Tensor:
     log_size = t.abs().clamp(min=1e-6).log()
     odd = (t < 0).to(t)
     both = torch.stack([log_size, odd], -1)
-    full: Tensor = _Unpack.apply(both, n)
-    rows, index = full.sum(2), pair_index(n, w.device)
+    rows, index = RowSums.apply(both, n), pair_index(n, w.device)
     ends = [rows.index_select(1, end) - both for end in (index.rows, index.cols)]
     first, second = (
         (end[..., 0].clamp(max=0).exp() * (1 - 2 * torch.remainder(end[..., 1].round(), 2)))
@@ -165,16 +180,25 @@ class Layer(nn.Module):
         n = _nodes(h.shape[1])
         x = self.norm(h)
         w = (base + self.belief(x)[..., 0]).sigmoid() * is_pair
-        PQ: Tensor = _Unpack.apply(self.message(x) * w[..., None], n)
-        parts = [x, 0.25 * _PathProduct.apply(PQ)]
+        far, near = self.message(x).chunk(2, -1)
+        messages = torch.cat([far * is_pair[..., None], near * w[..., None]], -1)
+        paths, around = Paths.apply(messages, n)
+        around = around * self.row_scale(size)
+        parts = [x, 0.25 * paths]
         if self.parity:
             parts.append(parity_features(w, n))
-        around = PQ.sum(2)
         graph = around.sum(1, keepdim=True) / size
         node = torch.cat([around, graph.expand_as(around)], -1)
-        ends: Tensor = _Ends.apply(self.node_out(F.relu(self.node_in(node))))
+        ends: Tensor = Ends.apply(self.node_out(F.relu(self.node_in(node))))
         y = self.pair_in(torch.cat(parts, -1)).add_(ends).add_(self.whole(graph))
         return torch.add(h, self.out(F.relu(y, inplace=True)))
+
+
+    def row_scale(self, size: Tensor) -> Tensor:
+        """Means over all pairs of a node, sums over its edges."""
+        K = self.message.out_features // 2
+        one = torch.ones_like(size)
+        return torch.cat([(1 / size).expand(-1, -1, K), 0.5 * one.expand(-1, -1, K)], -1)
 
 
 def _nodes(pairs: int) -> int:

@@ -7,6 +7,7 @@ from the folder that the environment variable GRAPHPRIOR_DATA names.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import networkx as nx
@@ -91,6 +92,23 @@ def ergm_graphs(
         degree[chain, i] += change
         degree[chain, j] += change
     return list(unvech(a.astype(np.float64)))
+
+
+# Families that a name, a count and a seed make.
+GENERATED: dict[str, Callable[[int, np.random.Generator], list[Matrix]]] = {
+    "grids": grids,
+    "barabasi-albert": dual_barabasi_albert,
+    "ergm": ergm_graphs,
+}
+
+
+def generate(family: str, count: int, seed: int) -> list[Matrix]:
+    """``count`` graphs of a generated family; same seed, same graphs."""
+    if family not in GENERATED:
+        raise GraphPriorError(f"no family is called {family!r}: there are {', '.join(GENERATED)}")
+    if count < 1:
+        raise GraphPriorError(f"{count} graphs: expected at least one")
+    return GENERATED[family](count, np.random.default_rng([seed, count]))
 
 
 def data_folder() -> Path:

@@ -20,6 +20,7 @@ from graphprior.cli.common import (
     progress,
     versions,
 )
+from graphprior.datasets import GENERATED, generate
 from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
@@ -32,6 +33,7 @@ from graphprior.prior.store import (
     save_prior,
 )
 from graphprior.prior.training import (
+    OBJECTIVES,
     TrainingConfig,
     TrainingState,
     check_graphs,
@@ -51,6 +53,15 @@ def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
         "statistics": graph_statistics(graphs),
         "sha256": graphs_hash(graphs),
     }
+
+
+def _graphs(graphs: Path, count: int, seed: int) -> tuple[str, list[Matrix]]:
+    """The training graphs and what the card calls them; a file comes before a family's name."""
+    if not graphs.exists() and str(graphs) in GENERATED:
+        return f"{graphs} --count {count}", generate(str(graphs), count, seed)
+    # A card travels: it names a relative path as given, never a folder of this machine.
+    source = graphs.name if graphs.is_absolute() else graphs.as_posix()
+    return shlex.quote(source), check_graphs(read_graphs(graphs))
 
 
 def checkpoint_path(out: Path) -> Path:
@@ -102,13 +113,13 @@ def make_card(
     out: Path, facts: dict[str, Any], config: TrainingConfig, state: TrainingState
 ) -> dict[str, Any]:
     """What the prior was made of and how, and the command that makes it again."""
-    source, licence = shlex.quote(facts["source"]), shlex.quote(facts["licence"])
+    source, licence = facts["source"], shlex.quote(facts["licence"])
     return {
         "name": out.stem,
         "kind": config.objective.kind,
         "graphs": facts,
         "command": f"graphprior train {source} --out {shlex.quote(out.name)} "
-        f"--steps {config.steps} --batch {config.batch} --seed {config.seed} --licence {licence}",
+        f"--kind {config.objective.kind} --steps {config.steps} --batch {config.batch} --seed {config.seed} --licence {licence}",
         "training": asdict(config),
         "parameters": count_parameters(state.network),
         "validation": {
@@ -122,9 +133,17 @@ def make_card(
 
 def train_command(
     graphs: Annotated[
-        Path, typer.Argument(help="Folder (GraphML, GML, edge lists, TUDataset), .npz or .json.")
+        Path,
+        typer.Argument(
+            help="Folder (GraphML, GML, edge lists, TUDataset), .npz or .json; "
+            f"or a family to generate: {', '.join(GENERATED)}."
+        ),
     ],
     out: Annotated[Path, typer.Option(help="Prior to write, a name ending in .safetensors.")],
+    kind: Annotated[
+        str, typer.Option(help="evidence (evidence network) or edp-gnn (the paper's).")
+    ] = "evidence",
+    count: Annotated[int, typer.Option(help="Graphs to generate of a family.")] = 5000,
     steps: Annotated[int, typer.Option(help="Training steps.")] = TrainingConfig.steps,
     batch: Annotated[int, typer.Option(help="Graphs in a step.")] = TrainingConfig.batch,
     seed: Annotated[int, typer.Option(help="Seed of split, weights and noise.")] = 0,
@@ -138,13 +157,13 @@ def train_command(
     if out.suffix != ".safetensors":
         raise GraphPriorError(f"--out {out}: a prior's file name ends in .safetensors")
     check_seed(seed)
-    matrices = check_graphs(read_graphs(graphs))
+    source, matrices = _graphs(graphs, count, seed)
     if graphs.resolve() == out.with_suffix(".json").resolve():
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
-    config = TrainingConfig(steps=steps, batch=batch, seed=seed)
+    if kind not in OBJECTIVES:
+        raise GraphPriorError(f"--kind {kind}: expected one of {', '.join(OBJECTIVES)}")
+    config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
     state = _start(matrices, out, config, restart, str(resolve_device(device)))
-    # A card travels: it names a relative path as given, never a folder of this machine.
-    source = graphs.name if graphs.is_absolute() else graphs.as_posix()
     facts = describe_graphs(matrices, source)
     console().print(
         f"{facts['count']} graphs of {min(map(len, matrices))} to {max(map(len, matrices))} nodes, "

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
 from graphprior.graphs import Matrix
+
+
+class Reasons(NamedTuple):
+    """Why each unknown pair has its posterior log-odds: their sum. (n, n) each, 0 on known pairs.
+
+    ``prior``: the known part and the other pairs. ``data``: the log Bayes
+    factor. ``hidden``: that the pair is among the unknown ones.
+    """
+
+    prior: Matrix
+    data: Matrix
+    hidden: Matrix
+
+    @property
+    def posterior(self) -> Matrix:
+        """Posterior log-odds."""
+        return self.prior + self.data + self.hidden
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +42,7 @@ class Posterior:
     high: Matrix
     samples: npt.NDArray[np.uint8]
     diagnostics: dict[str, Any] = field(default_factory=dict)
+    reasons: Reasons | None = None
 
     @classmethod
     def from_samples(

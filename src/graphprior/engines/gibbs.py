@@ -1,0 +1,189 @@
+"""Gibbs sampling of whole graphs from prior conditionals and data.
+
+A chain starts from a graph that is revealed a few pairs at a time, each drawn
+given all drawn before. Then sweeps redraw the pairs in random blocks: from
+what the prior says with the rest known, and the data's log Bayes factor given
+the strengths' full coupling with the rest. Blocks of one pair are exact; in
+larger ones the pairs of a block are drawn as independent given the rest, which
+saves passes of the prior. M chains are one batch; each has its own generator.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from arviz_stats.base import array_stats
+from scipy.stats import t as student
+
+from graphprior.engines.direct import Progress, certain_log_odds, describe, reason
+from graphprior.engines.posterior import Posterior, Reasons
+from graphprior.errors import GraphPriorError
+from graphprior.evidence import Evidence
+from graphprior.graphs import Matrix, pairs, unknown_mask
+from graphprior.prior.protocol import EvidencePrior
+from graphprior.spike_slab import conditional_log_bf
+
+States = npt.NDArray[np.bool_]
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Sweeps:
+    """How long a chain runs.
+
+    ``reveal`` passes draw its first graph, then ``burn_in`` sweeps are thrown
+    away and ``keep`` are kept, each in ``blocks`` passes. ``blocks`` = None
+    redraws one pair at a time: exact, and slow.
+    """
+
+    reveal: int = 16
+    burn_in: int = 2
+    keep: int = 6
+    blocks: int | None = 6
+
+    def __post_init__(self) -> None:
+        least = min(self.reveal, self.keep, self.burn_in + 1, 1 if self.blocks is None else self.blocks)
+        if least < 1:
+            raise GraphPriorError(f"{self}: expected at least one pass, block and kept sweep")
+
+    def passes(self, m: int) -> int:
+        """Passes of the prior for m unknown pairs, those of `reason` aside."""
+        blocks = m if self.blocks is None else min(self.blocks, m)
+        return min(self.reveal, m) + (self.burn_in + self.keep) * blocks
+
+
+class _Chains:
+    """M graphs that share what is known, and the draws that change them."""
+
+    def __init__(
+        self,
+        known: Matrix,
+        prior: EvidencePrior,
+        evidence: Evidence | None,
+        told: Matrix,
+        rngs: list[np.random.Generator],
+        device: str | torch.device,
+    ) -> None:
+        n = len(known)
+        rows, cols = pairs(n)
+        unknown = unknown_mask(known)[rows, cols]
+        self.rows, self.cols = rows[unknown], cols[unknown]
+        self.certain = certain_log_odds(known)
+        self.prior, self.evidence, self.rngs, self.device = prior, evidence, rngs, device
+        self.told = told[self.rows, self.cols]
+        self.a: States = np.zeros((len(rngs), len(self.rows)), dtype=bool)
+
+    def draw(self, chosen: States, is_known: States, log_bf: Vector) -> Vector:
+        """Draw the ``chosen`` pairs (M, m) given those known; their probabilities (M, m)."""
+        own = self.told + log_bf
+        ell = np.where(is_known, np.where(self.a, np.inf, -np.inf), own)
+        full = np.repeat(self.certain[None], len(self.a), axis=0)
+        full[:, self.rows, self.cols] = full[:, self.cols, self.rows] = ell
+        tensor = torch.as_tensor(full, dtype=torch.float64, device=self.device)
+        eta = self.prior.posterior_logits(tensor).cpu().numpy()[:, self.rows, self.cols]
+        p: Vector = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
+        u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
+        self.a = np.where(chosen, u < p, self.a)
+        return p
+
+    def blocks(self, count: int) -> list[States]:
+        """Every chain's pairs in random order, cut into ``count`` parts."""
+        m = len(self.rows)
+        order = np.stack([rng.permutation(m) for rng in self.rngs])
+        masks = []
+        for part in np.array_split(np.arange(m), min(count, m)):
+            mask = np.zeros(self.a.shape, dtype=bool)
+            np.put_along_axis(mask, order[:, part], True, axis=1)
+            masks.append(mask)
+        return masks
+
+    def conditional(self) -> Vector:
+        """The data's log Bayes factors of all pairs given each chain's other pairs (M, m)."""
+        if self.evidence is None:
+            return np.zeros(self.a.shape)
+        e = self.evidence
+        return np.stack([conditional_log_bf(e.F, e.b, e.slab.variance, a) for a in self.a])
+
+
+def sample(
+    known: Matrix,
+    prior: EvidencePrior,
+    evidence: Evidence | None,
+    rng: np.random.Generator,
+    M: int = 10,
+    sweeps: Sweeps | None = None,
+    by_value: bool = True,
+    device: str | torch.device = "cpu",
+    progress: Progress | None = None,
+) -> Posterior:
+    """M graphs, and edge probabilities averaged over all kept draws."""
+    sweeps = sweeps or Sweeps()
+    reasons, evidence = reason(known, prior, evidence, by_value=by_value, device=device)
+    U = unknown_mask(known)
+    chains = _Chains(known, prior, evidence, reasons.hidden, rng.spawn(M), device)
+    trace = _run(chains, sweeps, reasons, progress)
+    P = _fill(known, trace.mean((0, 1)))
+    spread = trace.mean(1).std(0, ddof=1) if M > 1 else np.full(trace.shape[-1], 0.5)
+    half = student.ppf(0.975, max(M - 1, 1)) * spread / np.sqrt(M)
+    low, high = (_fill(known, np.clip(trace.mean((0, 1)) + s * half, 0, 1)) for s in (-1, 1))
+    samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
+    diagnostics = {
+        "passes": sweeps.passes(len(chains.rows)),
+        **describe(reasons, evidence, U),
+        **convergence(trace),
+    }
+    return Posterior(P, low, high, samples, diagnostics, reasons)
+
+
+def _run(
+    chains: _Chains, sweeps: Sweeps, reasons: Reasons, progress: Progress | None
+) -> npt.NDArray[np.float64]:
+    """Probabilities with which each pair was last drawn: (M, kept sweeps, m)."""
+    m, done = len(chains.rows), 0
+    total = sweeps.passes(m)
+    told = reasons.data[chains.rows, chains.cols]
+    is_known = np.zeros_like(chains.a)
+    for block in chains.blocks(sweeps.reveal):
+        chains.draw(block, is_known, told)
+        is_known |= block
+        done += 1
+        if progress is not None:
+            progress(done, total)
+    kept = []
+    for sweep in range(sweeps.burn_in + sweeps.keep):
+        drawn_with = np.zeros(chains.a.shape)
+        for block in chains.blocks(sweeps.blocks or m):
+            p = chains.draw(block, ~block, chains.conditional())
+            drawn_with = np.where(block, p, drawn_with)
+            done += 1
+            if progress is not None:
+                progress(done, total)
+        if sweep >= sweeps.burn_in:
+            kept.append(drawn_with)
+    return np.stack(kept, axis=1)
+
+
+def _fill(known: Matrix, values: Vector) -> Matrix:
+    """``known`` with the unknown pairs given values."""
+    rows, cols = pairs(len(known))
+    unknown = np.isnan(known[rows, cols])
+    A = np.nan_to_num(known)
+    A[rows[unknown], cols[unknown]] = A[cols[unknown], rows[unknown]] = values
+    return A
+
+
+def convergence(trace: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """R-hat and effective sample size of the expected number of edges, over chains and sweeps.
+
+    nan where there are too few chains or sweeps to tell, or nothing varies.
+    """
+    edges = trace.sum(-1)
+    facts = {"r_hat": float("nan"), "ess": float("nan")}
+    if edges.shape[0] > 1 and edges.shape[1] > 3 and np.ptp(edges) > 1e-9:
+        facts["r_hat"] = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
+        facts["ess"] = float(array_stats.ess(edges, chain_axis=0, draw_axis=1))
+    return facts

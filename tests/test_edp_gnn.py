@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from graphprior.prior.batches import pad
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
-from graphprior.prior.training import pad
 from oracles import random_graph
 
 SMALL = EDPGNNConfig(layers=2, channels=6, features=8, hidden=12)

@@ -1,4 +1,5 @@
 from collections import deque
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -6,133 +7,50 @@ import pytest
 import torch
 
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import pairs
 from graphprior.graphsets import write_npz
-from graphprior.noise import perturb
-from graphprior.prior.edp_gnn import EDPGNNConfig
-from graphprior.prior.exact import FiniteGraphs, IndependentEdges
+from graphprior.prior.batches import pad
+from graphprior.prior.cross_entropy import CrossEntropy
+from graphprior.prior.edp_gnn import EDPGNNConfig, EDPGNNPrior
+from graphprior.prior.network import EvidenceNetworkConfig, EvidenceNetworkPrior
+from graphprior.prior.score_matching import ScoreMatching
 from graphprior.prior.store import load_checkpoint, save_checkpoint
-from graphprior.prior.training import (
-    TrainingConfig,
-    fit_prior,
-    mean_over_pairs,
-    new_state,
-    pad,
-    score_matching_loss,
-    split,
-    train,
-)
-from oracles import random_graph
+from graphprior.prior.training import OBJECTIVES, TrainingConfig, fit_prior, new_state, split, train
+from oracles import is_falling, random_graph
 
-TINY = EDPGNNConfig(layers=2, channels=6, features=8, hidden=16)
+SMALL = {
+    "evidence": CrossEntropy(network=EvidenceNetworkConfig(1, 4, 2, 6)),
+    "edp-gnn": ScoreMatching(network=EDPGNNConfig(layers=1, channels=4, features=4, hidden=8)),
+}
 
 
-def noisy_graphs(graphs, sigma, seed=0):
-    A, _ = pad(graphs)
-    level = torch.full((len(A),), sigma)
-    return A, perturb(A, level, torch.Generator().manual_seed(seed)), level
-
-
-def relative_error(learned, exact, graphs, sigma):
-    """Squared distance of the learned to the exact score, as a share of what there is to learn.
-
-    1 is the error of knowing nothing of the prior: a fair coin on every pair.
-    """
-    A, A_tilde, _ = noisy_graphs(graphs, sigma)
-    n = A.shape[-1]
-    rows, cols = pairs(n)
-    unknown = torch.full((n, n), torch.nan)
-    right = exact.score(unknown.double())(A_tilde.double(), sigma)[:, rows, cols]
-    got = learned.score(unknown)(A_tilde, sigma)[:, rows, cols]
-    coin = IndependentEdges(0.5).score(unknown.double())(A_tilde.double(), sigma)[:, rows, cols]
-    return float(((got - right) ** 2).sum() / ((coin - right) ** 2).sum())
-
-
-@pytest.mark.parametrize("sigma", [0.2, 0.35, 0.5])
-def test_learned_score_approaches_that_of_independent_edges(
-    independent_edges, sigma, record_property
-):
-    learned, exact, fresh = independent_edges
-    error = relative_error(learned, exact, fresh, sigma)
-    record_property("relative_error", error)
-    assert error < 0.005
-
-
-@pytest.fixture(scope="module")
-def independent_edges():
-    rng = np.random.default_rng(0)
-    graphs = [random_graph(rng, 8, density=0.15) for _ in range(400)]
-    learned = fit_prior(graphs, TrainingConfig(steps=400, batch=32, network=TINY))
-    fresh = [random_graph(rng, 8, density=0.15) for _ in range(300)]
-    return learned, IndependentEdges(np.mean([g.sum() / 56 for g in graphs])), fresh
-
-
-@pytest.fixture(scope="module")
-def finite_set():
-    """All labellings of a path, a star and a cycle with a tail, on five nodes."""
-    tadpole = nx.cycle_graph(4)
-    tadpole.add_edge(0, 4)
-    kinds = [nx.to_numpy_array(g) for g in (nx.path_graph(5), nx.star_graph(4), tadpole)]
-    exact = FiniteGraphs.up_to_relabelling(kinds)
-    rng = np.random.default_rng(0)
-    graphs = [kinds[rng.integers(3)] for _ in range(300)]
-    learned = fit_prior(
-        graphs,
-        TrainingConfig(
-            steps=1500,
-            batch=48,
-            network=EDPGNNConfig(layers=3, channels=12, features=16, hidden=24),
-        ),
-    )
-    return learned, exact, graphs
-
-
-@pytest.mark.parametrize(("sigma", "most"), [(0.2, 0.2), (0.35, 0.2), (0.5, 0.2)])
-def test_learned_score_approaches_that_of_a_finite_set(finite_set, sigma, most, record_property):
-    learned, exact, graphs = finite_set
-    error = relative_error(learned, exact, graphs, sigma)
-    record_property("relative_error", error)
-    assert error < most
-
-
-def test_the_exact_score_has_the_lowest_loss(rng):
-    """Eq. (29) is proper: no score has a lower expected loss than the true one."""
-    graphs = [random_graph(rng, 8, density=0.15) for _ in range(500)]
-    A, A_tilde, sigma = noisy_graphs(graphs, 0.4)
-    unknown = torch.full((8, 8), torch.nan)
-    rows, cols = pairs(8)
-
-    def loss(p):
-        score = IndependentEdges(p).score(unknown)(A_tilde, 0.4)
-        return score_matching_loss(score, A, A_tilde, sigma)[:, rows, cols].mean()
-
-    truth = float(A[:, rows, cols].mean())
-    assert all(loss(truth) < loss(p) for p in (0.05, 0.3, 0.5))
-
-
-def test_the_loss_is_the_weighted_distance_to_the_noise_score(rng):
-    A, A_tilde, sigma = noisy_graphs([random_graph(rng, 5)], 0.3)
-    loss = score_matching_loss(torch.zeros_like(A), A, A_tilde, sigma)
-    expected = 0.5 * ((A - A_tilde) / 0.3) ** 2
-    torch.testing.assert_close(loss, expected)
-
-
-def test_the_mean_over_pairs_leaves_padding_out():
-    loss = torch.ones(2, 4, 4)
-    loss[1, 2:, :] = loss[1, :, 2:] = 100.0
-    is_node = torch.tensor([[True] * 4, [True, True, False, False]])
-    assert mean_over_pairs(loss, is_node).tolist() == [1.0, 1.0]
+@pytest.fixture(params=SMALL)
+def objective(request):
+    return SMALL[request.param]
 
 
 def weights(network):
     return {key: value.clone() for key, value in network.state_dict().items()}
 
 
-def test_a_training_goes_on_from_any_step_to_the_same_weights(rng, tmp_path):
-    graphs = [random_graph(rng, int(n)) for n in rng.integers(3, 7, 12)]
-    config = TrainingConfig(steps=25, batch=4, validate_every=10, network=TINY)
-    whole = new_state(config)
-    deque(train(graphs, config, whole), maxlen=0)
+def run(graphs, config):
+    state = new_state(config)
+    deque(train(graphs, config, state), maxlen=0)
+    return state
+
+
+def test_every_kind_has_its_objective_and_makes_its_prior(objective):
+    assert isinstance(objective, OBJECTIVES[objective.kind])
+    prior = objective.prior(objective.build())
+    assert prior.kind == objective.kind
+    assert isinstance(prior, EvidenceNetworkPrior | EDPGNNPrior)
+
+
+def test_a_training_goes_on_from_any_step_to_the_same_weights(rng, tmp_path, objective):
+    graphs = [random_graph(rng, int(n)) for n in rng.integers(5, 9, 12)]
+    config = TrainingConfig(
+        steps=25, batch=4, validate_every=10, validation_share=0.5, objective=objective
+    )
+    whole = run(graphs, config)
     for stop in (1, 9, 10, 24):
         part = new_state(config)
         for _ in train(graphs, config, part):
@@ -147,15 +65,93 @@ def test_a_training_goes_on_from_any_step_to_the_same_weights(rng, tmp_path):
         assert again.history == whole.history
 
 
-def test_the_best_network_is_the_one_of_the_lowest_validation_loss(rng):
+def test_the_best_network_is_the_one_of_the_lowest_validation_loss(rng, objective):
     graphs = [random_graph(rng, 6) for _ in range(20)]
-    config = TrainingConfig(steps=30, batch=4, validate_every=5, network=TINY)
+    # Steps this large overshoot, so that the last network is not the best one.
+    config = TrainingConfig(
+        steps=30,
+        batch=4,
+        learning_rate=0.1,
+        validate_every=2,
+        validation_share=0.5,
+        objective=objective,
+    )
     state, seen = new_state(config), {}
     for _ in train(graphs, config, state):
         if state.history and state.history[-1]["step"] == state.step:
             seen[state.history[-1]["loss"]] = weights(state.average)
     best = weights(state.best)
+    assert min(seen) < list(seen)[-1]
     assert all(torch.equal(best[key], value) for key, value in seen[min(seen)].items())
+    assert state.best_loss == min(seen)
+
+
+@pytest.mark.parametrize("patience", [1, 3])
+def test_a_training_that_gains_nothing_stops_when_patience_ends(rng, objective, patience):
+    graphs = [random_graph(rng, 6) for _ in range(10)]
+    config = TrainingConfig(
+        steps=100,
+        batch=2,
+        learning_rate=0.0,
+        validate_every=2,
+        validation_share=0.5,
+        patience=patience,
+        objective=objective,
+    )
+    state = run(graphs, config)
+    # The first validation is the best one: all later ones are the same.
+    assert state.step == 2 * (1 + patience)
+    first = weights(new_state(config).network)
+    assert all(torch.equal(value, first[key]) for key, value in weights(state.best).items())
+    assert list(train(graphs, config, state)) == []
+
+
+def test_patience_counts_validations_since_the_best(rng, objective):
+    """Stopped early, a run has waited as long as it should; no run waits longer."""
+    graphs = [random_graph(rng, 6) for _ in range(10)]
+    config = TrainingConfig(
+        steps=60,
+        batch=2,
+        learning_rate=0.1,
+        validate_every=1,
+        validation_share=0.5,
+        patience=2,
+        objective=objective,
+    )
+    losses = [row["loss"] for row in run(graphs, config).history]
+    best = losses.index(min(losses))
+    assert 0 < best
+    assert len(losses) == best + 3 < 60
+    longer = [row["loss"] for row in run(graphs, replace(config, patience=60)).history]
+    assert longer[: len(losses)] == losses
+    waits = [k - longer.index(min(longer[: k + 1])) for k in range(len(losses))]
+    assert max(waits[:-1]) < 2 == waits[-1]
+
+
+def test_the_learning_rate_rises_over_a_tenth_and_falls_to_nothing():
+    config = TrainingConfig(steps=200, learning_rate=0.3)
+    rates = [config.rate(step) for step in range(200)]
+    assert max(rates) == pytest.approx(0.3)
+    assert is_falling([-rate for rate in rates[:20]])
+    assert is_falling(rates[20:])
+    assert 0 < rates[-1] < 1e-3 * 0.3
+
+
+@pytest.mark.parametrize("setting", ["steps", "batch", "validate_every", "patience"])
+@pytest.mark.parametrize("value", [0, -1])
+def test_a_training_of_no_steps_is_refused(setting, value):
+    with pytest.raises(GraphPriorError, match=f"{setting} = {value}.*at least 1"):
+        TrainingConfig(**{setting: value})
+
+
+def test_padding_keeps_each_graph_in_its_corner(rng):
+    graphs = [random_graph(rng, n) for n in (4, 7, 2)]
+    A, is_node = pad(graphs)
+    assert A.shape == (3, 7, 7)
+    assert is_node.sum(1).tolist() == [4, 7, 2]
+    for b, graph in enumerate(graphs):
+        assert np.array_equal(A[b][is_node[b]][:, is_node[b]], graph)
+        assert A[b].sum() == graph.sum()
 
 
 def test_training_and_validation_graphs_are_apart_and_all_there(rng):
@@ -166,12 +162,12 @@ def test_training_and_validation_graphs_are_apart_and_all_there(rng):
     assert 1 <= len(held) < len(learn)
 
 
-def test_the_seed_decides_everything(rng):
+def test_the_seed_decides_everything(rng, objective):
     graphs = [random_graph(rng, 5) for _ in range(6)]
     runs = []
     for seed in (1, 1, 2):
         torch.manual_seed(int(rng.integers(1000)))  # the global state must not matter
-        config = TrainingConfig(steps=5, batch=3, seed=seed, network=TINY)
+        config = TrainingConfig(steps=5, batch=3, seed=seed, objective=objective)
         runs.append(weights(fit_prior(graphs, config).network))
     same = [torch.equal(runs[0][key], runs[1][key]) for key in runs[0]]
     other = [torch.equal(runs[0][key], runs[2][key]) for key in runs[0]]
@@ -179,27 +175,27 @@ def test_the_seed_decides_everything(rng):
     assert not all(other)
 
 
-def test_training_leaves_the_global_random_state_alone(rng):
+def test_training_leaves_the_global_random_state_alone(rng, objective):
     graphs = [random_graph(rng, 5) for _ in range(6)]
     before = torch.get_rng_state()
-    fit_prior(graphs, TrainingConfig(steps=2, batch=2, network=TINY))
+    fit_prior(graphs, TrainingConfig(steps=2, batch=2, objective=objective))
     assert torch.equal(before, torch.get_rng_state())
 
 
-def test_graphs_may_come_from_files_or_other_libraries(rng, tmp_path):
+def test_graphs_may_come_from_files_or_other_libraries(rng, tmp_path, objective):
     matrices = [random_graph(rng, 5) for _ in range(4)]
     write_npz(tmp_path / "graphs.npz", matrices)
-    config = TrainingConfig(steps=2, batch=2, network=TINY)
+    config = TrainingConfig(steps=2, batch=2, objective=objective)
     expected = weights(fit_prior(matrices, config).network)
     for graphs in (tmp_path / "graphs.npz", [nx.from_numpy_array(A) for A in matrices]):
         got = weights(fit_prior(graphs, config).network)
         assert all(torch.equal(expected[key], got[key]) for key in expected)
 
 
-def test_progress_is_reported_for_every_step(rng):
+def test_progress_is_reported_for_every_step(rng, objective):
     seen = []
     graphs = [random_graph(rng, 5) for _ in range(4)]
-    config = TrainingConfig(steps=3, batch=2, network=TINY)
+    config = TrainingConfig(steps=3, batch=2, objective=objective)
     fit_prior(graphs, config, progress=lambda *a: seen.append(a))
     assert seen == [(1, 3), (2, 3), (3, 3)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, Literal
 
 import networkx as nx
@@ -12,24 +13,25 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
-from graphprior.covariance import (
-    PrecisionEstimate,
-    constrained_mle,
-    weakness,
-)
-from graphprior.engines.langevin import resolve_device, sample_graphs
+from graphprior.covariance import PrecisionEstimate, constrained_mle, weakness
+from graphprior.engines.gibbs import Sweeps
+from graphprior.engines.langevin import resolve_device
 from graphprior.engines.posterior import Posterior, share_interval
+from graphprior.engines.run import ENGINES, Settings, run
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.ggm import PlugInLikelihood
+from graphprior.evidence import Evidence, data_evidence
+from graphprior.explain import Explanation, explain_pair
+from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import partial_correlations
 from graphprior.noise import Schedule
-from graphprior.prior.protocol import Prior
+from graphprior.prior.exact import IndependentEdges
+from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
+from graphprior.prior.tempered import TemperedPrior
 from graphprior.thresholds import default_threshold, threshold_estimate
 
 Variant = Literal["LPost", "LPr", "LL"]
-ENGINES: dict[str, Callable[..., Posterior]] = {"langevin": sample_graphs}
 
 
 class PartialGGM(BaseEstimator):  # type: ignore[misc]
@@ -40,19 +42,31 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     prior : None, str, path or prior
         Name of a shipped prior, a .safetensors file, or a prior object. None:
         independent edges, at the rate seen among the known pairs.
-    engine : "langevin"
-        How graphs are drawn.
+    engine : "direct", "gibbs" or "langevin"
+        "direct" computes edge probabilities in a few passes of the prior and
+        draws nothing; "gibbs" draws whole graphs; "langevin" is Algorithm 1.
+    likelihood : "marginal", "plug-in" or None
+        How the data speak: with the strength of an edge integrated out, or as
+        in the paper. None takes "plug-in" for "langevin", which alone has the
+        choice, and "marginal" for the others.
     variant : "LPost", "LPr" or "LL"
         Follow prior and likelihood, the prior alone, or the likelihood alone.
+    hidden : "by value" or "at random"
+        Whether edges may be hidden more often than non-edges: the share of
+        edges among the unknown pairs is then estimated.
+    temper : bool
+        Believe the prior only as far as it predicts pairs that it is not shown.
     n_samples : int
         Number M of graphs drawn, each by its own chain.
     threshold : float or None
         tau: an edge is reported where its probability reaches it. Eq. (11).
-        None takes `default_threshold`.
+        None takes 0.5, or `default_threshold` with the plug-in likelihood.
     schedule : Schedule or None
-        Noise levels and steps; None takes the paper's.
+        Noise levels and steps of "langevin"; None takes the paper's.
+    sweeps : Sweeps or None
+        Passes and sweeps of "gibbs".
     p_m : float or None
-        When nothing is known: margin of the bootstrap that fixes confident
+        With the plug-in likelihood when nothing is known: margin of the bootstrap that fixes confident
         pairs first (Eqs. 30-31). None goes without it.
     lam : float or None
         Penalty of the bootstrap's graphical lasso on the correlation scale;
@@ -83,7 +97,11 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     Theta_hat_ : (n, n) array
         The constrained estimate that the likelihood was built on. Eq. (9).
     samples_ : (M, n, n) array
-        The graphs drawn.
+        The graphs drawn; none by "direct".
+    reasons_ : Reasons or None
+        Why: log-odds of each pair from prior, data, and being hidden.
+    prior_gain_ : PriorGain or None
+        What the prior is worth on this problem, in bits for each pair.
     diagnostics_ : dict
         How the estimate was reached: whether the MLE exists, shrinkage,
         indefinite Theta_tilde.
@@ -95,11 +113,15 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         self,
         prior: Any = None,
         *,
-        engine: str = "langevin",
+        engine: str = "direct",
+        likelihood: str | None = None,
         variant: Variant = "LPost",
+        hidden: str = "by value",
+        temper: bool = False,
         n_samples: int = 10,
         threshold: float | None = None,
         schedule: Schedule | None = None,
+        sweeps: Sweeps | None = None,
         p_m: float | None = 0.45,
         lam: float | None = None,
         n_bootstrap: int = 50,
@@ -110,10 +132,14 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.prior = prior
         self.engine = engine
+        self.likelihood = likelihood
         self.variant = variant
+        self.hidden = hidden
+        self.temper = temper
         self.n_samples = n_samples
         self.threshold = threshold
         self.schedule = schedule
+        self.sweeps = sweeps
         self.p_m = p_m
         self.lam = lam
         self.n_bootstrap = n_bootstrap
@@ -144,8 +170,9 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         problem, A_boot = self._fix_confident_pairs(rng)
         estimate = constrained_mle(problem, self.assume_centered)
         if problem.U.any():
-            posterior = self._sample(problem, prior, estimate, rng)
+            posterior = self._infer(problem, prior, estimate, rng)
         else:
+            self.prior_gain_, self.prior_used_, self.evidence_ = None, None, None
             posterior = Posterior.from_samples(problem.known.astype(np.uint8)[None])
         self._set_result(problem, posterior, estimate, A_boot)
         self._warn_of_weak_ground(estimate)
@@ -154,6 +181,14 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         if self.engine not in ENGINES:
             raise GraphPriorError(f"engine = {self.engine!r}: expected one of {list(ENGINES)}")
+        allowed = (None, "marginal", *(["plug-in"] if self.engine == "langevin" else []))
+        if self.likelihood not in allowed:
+            raise GraphPriorError(
+                f"likelihood = {self.likelihood!r} with engine {self.engine!r}: expected one of "
+                f"{list(allowed)}"
+            )
+        if self.hidden not in ("by value", "at random"):
+            raise GraphPriorError(f"hidden = {self.hidden!r}: expected 'by value' or 'at random'")
         if self.variant not in ("LPost", "LPr", "LL"):
             raise GraphPriorError(f"variant = {self.variant!r}: expected 'LPost', 'LPr' or 'LL'")
         for name in ("n_samples", "n_bootstrap"):
@@ -166,37 +201,52 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             raise GraphPriorError(f"p_m = {self.p_m}: the margin must lie between 0 and 0.5")
         if not isinstance(self.schedule, Schedule | None):
             raise GraphPriorError(f"schedule = {self.schedule!r}: expected a Schedule or None")
+        if not isinstance(self.sweeps, Sweeps | None):
+            raise GraphPriorError(f"sweeps = {self.sweeps!r}: expected Sweeps or None")
         resolve_device(self.device)
 
     def _fix_confident_pairs(self, rng: np.random.Generator) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
-        if problem.O.any() or self.p_m is None:
+        if problem.O.any() or self.p_m is None or not self._is_plug_in:
             return problem, None
         A_boot = bootstrapped_glasso(problem.X, rng, self.lam, self.n_bootstrap, self.progress)
         return Problem(problem.X, fix_edges(A_boot, self.p_m), problem.names), A_boot
 
-    def _sample(
+    @property
+    def _is_plug_in(self) -> bool:
+        return self.engine == "langevin" and self.likelihood in (None, "plug-in")
+
+    def _infer(
         self,
         problem: Problem,
         prior: Prior | None,
         estimate: PrecisionEstimate,
         rng: np.random.Generator,
     ) -> Posterior:
-        likelihood = None
+        data: Evidence | PrecisionEstimate | None = None
         if self.variant != "LPr":
-            likelihood = PlugInLikelihood.create(
-                estimate.Theta, estimate.S, problem.k, device=self.device
-            )
-        return ENGINES[self.engine](
-            problem.known,
-            prior,
-            likelihood,
-            rng,
-            M=self.n_samples,
-            schedule=self.schedule,
-            device=self.device,
-            progress=self.progress,
-        )
+            data = estimate if self._is_plug_in else data_evidence(problem, self.assume_centered)
+        self.evidence_ = data if isinstance(data, Evidence) else None
+        if prior is None and self.engine != "langevin":
+            prior = IndependentEdges(self.evidence_.slab.rate)  # type: ignore[union-attr]
+        self.prior_gain_ = self._check_prior(problem, prior, rng)
+        if self.temper and self.prior_gain_ is not None:
+            assert isinstance(prior, EvidencePrior)
+            prior = TemperedPrior(prior, self.prior_gain_.temperature, self.prior_gain_.rate)
+        self.prior_used_ = prior
+        settings = Settings(
+            self.engine, self.n_samples, self.schedule, self.sweeps,
+            self.hidden == "by value", self.device, self.progress,
+        )  # fmt: skip
+        return run(problem, prior, data, rng, settings)
+
+    def _check_prior(
+        self, problem: Problem, prior: Prior | None, rng: np.random.Generator
+    ) -> PriorGain | None:
+        """What a prior of the user's is worth; scores alone cannot be checked."""
+        if self.prior is None or not isinstance(prior, EvidencePrior):
+            return None
+        return check_prior(problem.known, prior, self.evidence_, rng.spawn(1)[0], self.device)
 
     def _set_result(
         self,
@@ -208,7 +258,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         P, low, high = (
             m.copy() for m in (posterior.edge_probabilities, posterior.low, posterior.high)
         )
-        self.threshold_ = default_threshold(problem) if self.threshold is None else self.threshold
+        usual = default_threshold(problem) if self._is_plug_in else 0.5
+        self.threshold_ = usual if self.threshold is None else self.threshold
         A_hat = threshold_estimate(P, self.threshold_)
         if A_boot is not None:
             # The bootstrap's confidence is not certainty: report its share, not 0 or 1.
@@ -220,7 +271,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         certain = ~self.problem_.U
         low[certain] = high[certain] = P[certain]
         self.edge_probabilities_, self.edge_intervals_ = P, np.stack([low, high])
-        self.adjacency_, self.samples_ = A_hat, posterior.samples
+        self.adjacency_, self.samples_, self.reasons_ = A_hat, posterior.samples, posterior.reasons
         self.Theta_hat_ = estimate.Theta
         refit = constrained_mle(
             Problem(self.problem_.X, A_hat, self.problem_.names), self.assume_centered
@@ -239,6 +290,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             "kkt_residual": estimate.kkt_residual,
             "precision_shrinkage": refit.shrinkage,
             "indefinite_share": 0.0,
+            "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
             **posterior.diagnostics,
         }
 
@@ -246,8 +298,21 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         """Say what a user should know before trusting the result."""
         if not self.problem_.U.any():
             _warn("nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is")
-        elif self.variant != "LPr" and (words := weakness(self.problem_, estimate)):
+            return
+        # Evidence is defined for any number of observations; the plug-in likelihood is not.
+        if self._is_plug_in and self.variant != "LPr" and (words := weakness(self.problem_, estimate)):
             _warn(words)
+        if self.prior_gain_ is not None and (words := self.prior_gain_.misfit()):
+            _warn(words)
+
+    def explain(self, source: Any, target: Any, changes: int = 5) -> Explanation:
+        """Why the pair of two variables, by name or position, has its probability."""
+        check_is_fitted(self)
+        i, j = (_position(node, self.problem_.names) for node in (source, target))
+        return explain_pair(
+            self.problem_, self.prior_used_, self.evidence_, self.reasons_,
+            self.edge_probabilities_, (i, j), changes,
+        )  # fmt: skip
 
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
@@ -264,6 +329,14 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
                 known=bool(self.problem_.O[i, j]),
             )
         return graph
+
+
+def _position(node: Any, names: tuple[str, ...]) -> int:
+    if str(node) in names:
+        return names.index(str(node))
+    if isinstance(node, int | np.integer) and 0 <= node < len(names):
+        return int(node)
+    raise GraphPriorError(f"{node!r} is no variable: expected a name such as {names[0]!r}")
 
 
 def _warn(words: str) -> None:

@@ -17,14 +17,18 @@ Steps 2 to 4 are repeated with what was learned.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import solve_triangular
 from scipy.special import logit
 
 from graphprior.covariance import sample_covariance
+from graphprior.errors import GraphPriorError
+from graphprior.field import Field, field_beliefs
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import to_unit_diagonal
 from graphprior.ridge import ridge_mode
@@ -36,6 +40,7 @@ ROUNDS = 3
 EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
 LARGEST_SLAB = 0.25
+MOST_COUPLED = 1500
 
 
 class Slab(NamedTuple):
@@ -45,22 +50,39 @@ class Slab(NamedTuple):
     rate: float
 
 
+class Coupled(NamedTuple):
+    """A Gaussian likelihood of strengths: exp(b theta - theta F theta / 2)."""
+
+    F: Matrix
+    b: Vector
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """The data's log Bayes factors for edges at the pairs (rows, cols), and what made them.
 
-    ``F`` and ``b`` are the likelihood of the unknown pairs' strengths with all
-    else integrated out; ``beliefs`` what follows with ``log_odds`` as prior.
+    ``likelihood`` is that of the unknown pairs' strengths with all else
+    integrated out; ``beliefs`` what follows when edges have the slab's rate, or
+    what `given` was told.
     """
 
     n: int
     rows: Index
     cols: Index
-    F: Matrix
-    b: Vector
+    likelihood: Coupled | Field
     slab: Slab
     wishart: WishartPrior
     beliefs: Beliefs
+
+    @property
+    def coupled(self) -> Coupled:
+        """F and b; refused where there are too many pairs."""
+        if isinstance(self.likelihood, Field):
+            raise GraphPriorError(
+                f"{len(self.rows)} unknown pairs are too many to hold how each depends on each "
+                f"(at most {MOST_COUPLED}): use engine 'direct'"
+            )
+        return self.likelihood
 
     @property
     def log_bf(self) -> Matrix:
@@ -76,29 +98,26 @@ class Evidence:
     def given(self, log_odds: Matrix) -> Evidence:
         """The same data when the pairs' prior log-odds are ``log_odds`` (n, n)."""
         told = log_odds[self.rows, self.cols]
-        beliefs = expectation_propagation(
-            self.F, self.b, self.slab.variance, told, self.beliefs.sites
-        )
-        return replace(self, beliefs=beliefs)
+        return replace(self, beliefs=_believe(self.likelihood, self.slab, told, self.beliefs))
 
 
-class Likelihood(NamedTuple):
-    """Natural parameters of the entries (rows, cols) of a Theta with about unit diagonal."""
+def _believe(
+    likelihood: Coupled | Field, slab: Slab, log_odds: Vector, start: Beliefs | None
+) -> Beliefs:
+    sites = None if start is None else start.sites
+    if isinstance(likelihood, Field):
+        return field_beliefs(likelihood, slab.variance, log_odds, sites)
+    return expectation_propagation(likelihood.F, likelihood.b, slab.variance, log_odds, sites)
 
-    rows: Index
-    cols: Index
-    F: Matrix
-    b: Vector
 
-
-def linearise(Theta: Matrix, S: Matrix, k: float, rows: Index, cols: Index) -> Likelihood:
+def linearise(Theta: Matrix, S: Matrix, k: float, rows: Index, cols: Index) -> Coupled:
     """The Gaussian that touches the likelihood at ``Theta``: Fisher information, and b."""
     W = np.linalg.inv(Theta)
     weight = np.where(rows == cols, 0.5, 1.0)
     F = W[np.ix_(rows, rows)] * W[np.ix_(cols, cols)] + W[np.ix_(rows, cols)] * W[np.ix_(cols, rows)]
     F *= k * np.outer(weight, weight)
     b = F @ Theta[rows, cols] + k * weight * (W - S)[rows, cols]
-    return Likelihood(rows, cols, F, b)
+    return Coupled(F, b)
 
 
 def integrate_out(
@@ -160,35 +179,67 @@ def _weigh(
     last: Evidence | None,
 ) -> tuple[Evidence, Slab]:
     """Steps 2 to 4 at one Theta."""
-    rows, cols = np.nonzero(np.triu(problem.U | (problem.known == 1) | np.eye(problem.n, dtype=bool)))
-    told = linearise(Theta, S, k, rows, cols)
-    unknown, on_diagonal = problem.U[rows, cols], rows == cols
-    is_edge = ~on_diagonal[~unknown]
-    beliefs = None if last is None else last.beliefs
+    n, beliefs = problem.n, None if last is None else last.beliefs
+    unknown = np.nonzero(np.triu(problem.U))
+    edges = np.nonzero(np.triu(problem.known == 1))
+    nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
     start = start_slab(problem, wishart).variance
-    for _ in range(EM_STEPS):
-        precision = np.where(is_edge, 1 / slab.variance, 0.0)
-        F, b, slope, at_zero = integrate_out(told.F, told.b, ~unknown, precision)
-        log_odds = np.full(len(b), logit(slab.rate))
-        sites = None if beliefs is None else beliefs.sites
-        beliefs = expectation_propagation(F, b, slab.variance, log_odds, sites)
-        inner = told.F[np.ix_(~unknown, ~unknown)] + np.diag(precision)
-        second = _second_moment(beliefs, slope, at_zero, inner)[is_edge]
-        slab = _maximise(beliefs, second, start)
+    large = len(unknown[0]) > MOST_COUPLED
+    for _ in range(1 if large else EM_STEPS):
+        ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
+        if large:
+            likelihood, moment = _field(Theta, S, k, unknown, nuisance, ridge)
+        else:
+            likelihood, moment = _coupled(Theta, S, k, unknown, nuisance, ridge)
+        log_odds = np.full(len(unknown[0]), logit(slab.rate))
+        beliefs = _believe(likelihood, slab, log_odds, beliefs)
+        slab = _maximise(beliefs, moment(beliefs)[n:], start)
     assert beliefs is not None
-    evidence = Evidence(
-        problem.n, rows[unknown], cols[unknown], F, b, slab, wishart, beliefs
-    )
-    return evidence, slab
+    return Evidence(n, *unknown, likelihood, slab, wishart, beliefs), slab
 
 
-def _second_moment(beliefs: Beliefs, slope: Matrix, at_zero: Vector, inner: Matrix) -> Vector:
-    """E[strength**2] of the nuisance entries, the unknown pairs averaged out."""
-    mean = beliefs.p * beliefs.mean
-    spread = beliefs.p * (beliefs.variance + beliefs.mean**2) - mean**2
-    variance = np.diag(np.linalg.inv(inner)) + slope**2 @ spread
-    moment: Vector = (at_zero + slope @ mean) ** 2 + variance
-    return moment
+Moment = Callable[[Beliefs], Vector]
+
+
+def _coupled(
+    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector
+) -> tuple[Coupled, Moment]:
+    """The likelihood with its full coupling, and E[strength**2] of the nuisance by beliefs."""
+    rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
+    is_nuisance = np.arange(len(rows)) < len(ridge)
+    told = linearise(Theta, S, k, rows, cols)
+    F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
+    inner = told.F[: len(ridge), : len(ridge)] + np.diag(ridge)
+    own_variance = np.diag(np.linalg.inv(inner))
+
+    def moment(beliefs: Beliefs) -> Vector:
+        mean, spread = _moments(beliefs)
+        second: Vector = (at_zero + slope @ mean) ** 2 + own_variance + slope**2 @ spread
+        return second
+
+    return Coupled(F, b), moment
+
+
+def _field(
+    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector
+) -> tuple[Field, Moment]:
+    """The same without a matrix of pairs by pairs."""
+    field = Field.create(np.linalg.inv(Theta), S, k, unknown, nuisance, ridge)
+    inverse = solve_triangular(field.factor, np.eye(len(ridge)), lower=True)
+    own_variance = (inverse**2).sum(0)
+
+    def moment(beliefs: Beliefs) -> Vector:
+        second: Vector = field.nuisance_mean(_moments(beliefs)[0]) ** 2 + own_variance
+        return second
+
+    return field, moment
+
+
+def _moments(beliefs: Beliefs) -> tuple[Vector, Vector]:
+    """Mean and variance of the unknown strengths, spike and slab mixed."""
+    mean: Vector = beliefs.p * beliefs.mean
+    spread: Vector = beliefs.p * (beliefs.variance + beliefs.mean**2) - mean**2
+    return mean, spread
 
 
 def _maximise(beliefs: Beliefs, known_edges: Vector, start: float) -> Slab:

@@ -36,24 +36,26 @@ class Sweeps:
     """How long a chain runs.
 
     ``reveal`` passes draw its first graph, then ``burn_in`` sweeps are thrown
-    away and ``keep`` are kept, each in ``blocks`` passes. ``blocks`` = None
-    redraws one pair at a time: exact, and slow.
+    away and ``keep`` are kept, each in ``blocks`` passes. None draws one pair at
+    a time: exact, and slow.
     """
 
-    reveal: int = 16
+    reveal: int | None = 16
     burn_in: int = 2
     keep: int = 6
     blocks: int | None = 6
 
     def __post_init__(self) -> None:
-        least = min(self.reveal, self.keep, self.burn_in + 1, 1 if self.blocks is None else self.blocks)
-        if least < 1:
+        if min(self.reveal or 1, self.keep, self.burn_in + 1, self.blocks or 1) < 1:
             raise GraphPriorError(f"{self}: expected at least one pass, block and kept sweep")
 
     def passes(self, m: int) -> int:
         """Passes of the prior for m unknown pairs, those of `reason` aside."""
-        blocks = m if self.blocks is None else min(self.blocks, m)
-        return min(self.reveal, m) + (self.burn_in + self.keep) * blocks
+        reveal, blocks = (min(count or m, m) for count in (self.reveal, self.blocks))
+        return reveal + (self.burn_in + self.keep) * blocks
+
+
+ONE_BY_ONE = Sweeps(reveal=None, blocks=None)
 
 
 class _Chains:
@@ -105,8 +107,9 @@ class _Chains:
         """The data's log Bayes factors of all pairs given each chain's other pairs (M, m)."""
         if self.evidence is None:
             return np.zeros(self.a.shape)
-        e = self.evidence
-        return np.stack([conditional_log_bf(e.F, e.b, e.slab.variance, a) for a in self.a])
+        F, b = self.evidence.coupled
+        s2 = self.evidence.slab.variance
+        return np.stack([conditional_log_bf(F, b, s2, a) for a in self.a])
 
 
 def sample(
@@ -121,7 +124,7 @@ def sample(
     progress: Progress | None = None,
 ) -> Posterior:
     """M graphs, and edge probabilities averaged over all kept draws."""
-    sweeps = sweeps or Sweeps()
+    sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
     reasons, evidence = reason(known, prior, evidence, by_value=by_value, device=device)
     U = unknown_mask(known)
     chains = _Chains(known, prior, evidence, reasons.hidden, rng.spawn(M), device)
@@ -147,7 +150,7 @@ def _run(
     total = sweeps.passes(m)
     told = reasons.data[chains.rows, chains.cols]
     is_known = np.zeros_like(chains.a)
-    for block in chains.blocks(sweeps.reveal):
+    for block in chains.blocks(sweeps.reveal or m):
         chains.draw(block, is_known, told)
         is_known |= block
         done += 1

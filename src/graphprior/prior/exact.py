@@ -71,6 +71,7 @@ class FiniteGraphs(EvidencePrior):
             )
         self.log_weights = torch.as_tensor(weights, dtype=torch.float64)
         self.nodes = len(graphs[0])
+        self.allows_all_graphs = len(np.unique(self.a.numpy(), axis=0)) == 2 ** self.a.shape[1]
 
     def memory(self, n: int, M: int) -> int:
         """The weights of all graphs for each chain come on top."""

@@ -33,9 +33,12 @@ class EvidencePrior(ABC):
     """A prior given by what it makes of evidence: ``posterior_logits``.
 
     ``nodes`` is the number of nodes it is about, None where any number will do.
+    ``allows_all_graphs`` is False where some graphs are impossible: pairs must
+    then be drawn one by one.
     """
 
     nodes: int | None = None
+    allows_all_graphs: bool = True
 
     @abstractmethod
     def posterior_logits(self, ell: Tensor) -> Tensor:

@@ -21,7 +21,7 @@ from graphprior.metrics import auc, f1, on_unknown
 
 
 def large_grid(n: int, rng: np.random.Generator) -> Matrix:
-    """A grid of about n nodes, as square as can be, with as many extra edges a node as in training."""
+    """A grid of about n nodes, nearly square, with as many extra edges a node as in training."""
     side = round(np.sqrt(n))
     a = vech(nx.to_numpy_array(nx.grid_2d_graph(side, round(n / side))))
     extra = rng.poisson(3 * n / 45)

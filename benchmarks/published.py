@@ -174,7 +174,11 @@ def main() -> None:
         delayed(solve)(figure, prior, A, x, [2024, tag, figure.xs.index(x), g], engines)
         for x in xs for g, A in enumerate(graphs)
     )  # fmt: skip
-    summary = [row for row in summarise(arguments.figure, rows, engines) if row["x"] in xs] if xs == figure.xs else None
+    summary = (
+        [row for row in summarise(arguments.figure, rows, engines) if row["x"] in xs]
+        if xs == figure.xs
+        else None
+    )
     if summary is None:
         object.__setattr__(figure, "xs", tuple(xs))
         summary = summarise(arguments.figure, rows, engines)

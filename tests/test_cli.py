@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,17 +19,24 @@ from safetensors.torch import load_file
 
 from graphprior import save_prior
 from graphprior.cli.main import main
+from graphprior.datasets import GENERATED, generate
 from graphprior.graphs import hide, vech
 from graphprior.graphsets import read_graphs, write_npz
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
-from graphprior.prior.store import graphs_hash, read_card, save_checkpoint, shipped_priors
-from graphprior.prior.training import TrainingConfig, new_state
+from graphprior.prior.store import (
+    graphs_hash,
+    load_prior,
+    read_card,
+    save_checkpoint,
+    shipped_priors,
+)
+from graphprior.prior.training import OBJECTIVES, TrainingConfig, new_state
 from oracles import random_graph
 
 PROGRAM = [sys.executable, "-c", "from graphprior.cli.main import main; main()"]
 NAMES = list("abcde")
 SMALL = ["--steps", "30", "--batch", "4"]
-LONG = ["--steps", "100", "--batch", "4"]
+LONG = ["--steps", "40", "--batch", "4"]
 PATIENCE = 60.0
 
 
@@ -269,13 +277,41 @@ def test_train_refuses_a_bad_set_of_graphs_and_writes_nothing(here, tmp_path, na
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("--steps", "0"), ("--batch", "0"), ("--batch", "-1"), ("--seed", "-1"), ("--out", "p.pt")],
+    [
+        ("--steps", "0"),
+        ("--batch", "0"),
+        ("--batch", "-1"),
+        ("--seed", "-1"),
+        ("--out", "p.pt"),
+        ("--kind", "nonsense"),
+        ("--kind", ""),
+        ("--device", "nonsense"),
+    ],
 )
 def test_train_refuses_a_bad_option_and_writes_nothing(here, inputs, option, value):
     before = listing(inputs)
     words = ["train", "graphs.npz", "--out", "new/p.safetensors", *SMALL]
     assert_refused(here(*words, option, value), value)
     assert listing(inputs) == before
+
+
+def test_an_unknown_kind_is_refused_and_the_known_ones_told(here, inputs):
+    words = ["train", "graphs.npz", "--out", "p.safetensors", *SMALL, "--kind", "EDP"]
+    assert_refused(here(*words), "EDP", *OBJECTIVES)
+
+
+@pytest.mark.parametrize("name", ["grid", "GRIDS", "ergm.npz"])
+def test_what_is_neither_file_nor_family_is_refused_and_the_families_told(here, tmp_path, name):
+    outcome = here("train", name, "--out", "p.safetensors", *SMALL)
+    assert_refused(outcome, f"{name}: no such file", *GENERATED)
+    assert listing(tmp_path) == {}
+
+
+@pytest.mark.parametrize(("count", "word"), [("0", "0 graphs"), ("1", "1 training graph(s)")])
+def test_too_few_graphs_of_a_family_are_refused(here, tmp_path, count, word):
+    words = ["train", "grids", "--count", count, "--out", "p.safetensors", *SMALL]
+    assert_refused(here(*words), word)
+    assert listing(tmp_path) == {}
 
 
 @pytest.mark.parametrize("name", ["nonsense", "missing.safetensors"])
@@ -464,6 +500,58 @@ def test_priors_lists_what_is_shipped_for_people_and_for_scripts(here):
         assert strict_json(here("priors", name).out) == card
 
 
+@pytest.mark.parametrize("kind", OBJECTIVES)
+def test_a_prior_of_either_kind_is_trained_and_shown(here, inputs, kind):
+    words = ["train", "graphs.npz", "--kind", kind, "--steps", "2", "--batch", "2"]
+    assert here(*words, "--out", "p.safetensors").code == 0
+    prior, card = load_prior("p.safetensors"), read_card("p.safetensors")
+    assert card["kind"] == prior.kind == kind
+    assert card["parameters"] == sum(p.numel() for p in prior.network.parameters())
+    assert strict_json(here("priors", "p.safetensors").out) == card
+
+
+def test_the_evidence_network_is_what_is_trained_unless_told(here, inputs):
+    words = ["train", "graphs.npz", "--steps", "1", "--batch", "2"]
+    assert here(*words, "--out", "p.safetensors").code == 0
+    assert load_prior("p.safetensors").kind == "evidence"
+
+
+def test_a_family_is_trained_on_by_its_name(here, tmp_path):
+    words = ["train", "grids", "--count", "4", "--seed", "3", "--steps", "1", "--batch", "2"]
+    assert here(*words, "--kind", "edp-gnn", "--out", "p.safetensors").code == 0
+    facts = read_card("p.safetensors")["graphs"]
+    assert facts["count"] == 4
+    assert facts["sha256"] == graphs_hash(generate("grids", 4, 3))
+
+
+def test_a_folder_called_like_a_family_comes_before_it(here, tmp_path, rng):
+    (tmp_path / "grids").mkdir()
+    for name in "abc":
+        nx.write_graphml(nx.cycle_graph(5), tmp_path / "grids" / f"{name}.graphml")
+    words = ["train", "grids", "--count", "9", "--steps", "1", "--batch", "2"]
+    assert here(*words, "--kind", "edp-gnn", "--out", "p.safetensors").code == 0
+    card = read_card("p.safetensors")
+    assert card["graphs"]["sizes"] == {"5": 3}
+    assert "--count" not in card["command"]
+
+
+@pytest.mark.parametrize("kind", OBJECTIVES)
+@pytest.mark.parametrize("graphs", [["grids", "--count", "4"], ["my graphs.npz"]], ids=len)
+def test_the_command_of_a_card_makes_the_same_prior_again(here, inputs, monkeypatch, kind, graphs):
+    (inputs / "graphs.npz").rename(inputs / "my graphs.npz")
+    options = ["--kind", kind, "--steps", "2", "--batch", "2", "--seed", "3"]
+    words = ["train", *graphs, "--out", "my prior.safetensors", "--licence", "my 'own'", *options]
+    assert here(*words).code == 0
+    (again := inputs / "again").mkdir()
+    (again / "my graphs.npz").write_bytes((inputs / "my graphs.npz").read_bytes())
+    card = read_card(inputs / "my prior.safetensors")
+    monkeypatch.chdir(again)
+    program, *command = shlex.split(card["command"])
+    assert program == "graphprior"
+    assert here(*command).code == 0
+    assert_same_prior(again / "my prior.safetensors", inputs / "my prior.safetensors")
+
+
 def test_a_name_in_brackets_is_told_as_it_is(here, inputs):
     words = ["train", "graphs.npz", "--out", "p[old].safetensors", "--steps", "1", "--batch", "2"]
     assert "p[old].safetensors" in here(*words).err
@@ -516,15 +604,15 @@ def test_the_card_tells_what_the_prior_was_made_of(uninterrupted):
         np.mean([vech(A).mean() for A in graphs])
     )
     assert card["graphs"]["sha256"] == graphs_hash(graphs)
-    assert (card["training"]["steps"], card["training"]["batch"]) == (100, 4)
-    assert card["validation"]["curve"][-1][0] == 100
+    assert (card["training"]["steps"], card["training"]["batch"]) == (40, 4)
+    assert card["validation"]["curve"][-1][0] == 40
     assert str(folder) not in json.dumps(card)
 
 
 def test_training_killed_at_any_moment_goes_on_to_the_same_bytes(here, inputs, uninterrupted):
     rng = np.random.default_rng()
     words = ["train", "graphs.npz", "--out", "prior.safetensors", *LONG]
-    for target in (rng.integers(1, 20), rng.integers(35, 55)):
+    for target in (rng.integers(1, 10), rng.integers(14, 24)):
         process = start(inputs, *words, "--checkpoint-seconds", "0")
         wait_for_step(process, inputs, target)
         time.sleep(rng.uniform(0, 0.03))
@@ -533,7 +621,7 @@ def test_training_killed_at_any_moment_goes_on_to_the_same_bytes(here, inputs, u
         assert process.returncode == -signal.SIGKILL
         assert not (inputs / "prior.safetensors").exists()
     reached = checkpoint_step(inputs)
-    assert 35 <= reached < 100
+    assert 14 <= reached < 40
     outcome = here(*words)
     assert f"going on from step {reached} " in outcome.err
     assert not (inputs / "prior.safetensors.checkpoint").exists()
@@ -551,8 +639,8 @@ def test_training_interrupted_keeps_a_checkpoint_and_goes_on_to_the_same_bytes(
     out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (130, "")
     reached = checkpoint_step(inputs)
-    assert err == f"stopped at step {reached} of 100; the same command goes on from there\n"
-    assert 0 < reached < 100
+    assert err == f"stopped at step {reached} of 40; the same command goes on from there\n"
+    assert 0 < reached < 40
     assert not (inputs / "prior.safetensors").exists()
     assert here(*words).code == 0
     assert_same_prior(inputs / "prior.safetensors", uninterrupted[0] / "prior.safetensors")
@@ -576,8 +664,9 @@ def stopped(inputs):
         ["graphs.npz", "--steps", "30", "--batch", "5"],
         ["graphs.npz", *SMALL, "--seed", "1"],
         ["others.npz", *SMALL],
+        ["graphs.npz", *SMALL, "--kind", "edp-gnn"],
     ],
-    ids=["steps", "batch", "seed", "graphs"],
+    ids=["steps", "batch", "seed", "graphs", "kind"],
 )
 def test_a_training_with_other_settings_does_not_go_on(here, stopped, words):
     before = listing(stopped)

@@ -2,7 +2,15 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from graphprior.datasets import data_folder, dual_barabasi_albert, egonets, ergm_graphs, grids
+from graphprior.datasets import (
+    GENERATED,
+    data_folder,
+    dual_barabasi_albert,
+    egonets,
+    ergm_graphs,
+    generate,
+    grids,
+)
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import check_adjacency, vech
 from graphprior.graphsets import write_npz
@@ -80,6 +88,41 @@ def test_the_same_generator_gives_the_same_graphs():
     for make in (grids, dual_barabasi_albert):
         a, b = make(3, np.random.default_rng(4)), make(3, np.random.default_rng(4))
         assert all(np.array_equal(x, y) for x, y in zip(a, b, strict=True))
+
+
+def same_graphs(a, b):
+    return len(a) == len(b) and all(map(np.array_equal, a, b))
+
+
+@pytest.mark.parametrize("family", ["grids", "barabasi-albert"])
+def test_a_family_by_name_is_decided_by_its_count_and_seed(family):
+    graphs = generate(family, 3, seed=5)
+    assert same_graphs(graphs, generate(family, 3, seed=5))
+    assert not same_graphs(graphs, generate(family, 3, seed=6))
+    # A longer set is another set: a part of it may be kept for testing.
+    assert not any(np.array_equal(A, graphs[0]) for A in generate(family, 4, seed=5))
+    sizes = {len(A) for A in GENERATED[family](200, np.random.default_rng(0))}
+    assert {len(A) for A in generate(family, 200, seed=0)} == sizes
+
+
+def test_every_name_makes_as_many_graphs_as_asked():
+    for family in GENERATED:
+        for A in (graphs := generate(family, 2, seed=0)):
+            check_adjacency(A)
+        assert len(graphs) == 2
+
+
+@pytest.mark.parametrize("family", ["", "grid", "egonets", "GRIDS"])
+def test_an_unknown_family_is_refused_and_the_known_ones_told(family):
+    known = ", ".join(GENERATED)
+    with pytest.raises(GraphPriorError, match=f"no family is called '{family}': there are {known}"):
+        generate(family, 1, seed=0)
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_a_family_of_no_graphs_is_refused(count):
+    with pytest.raises(GraphPriorError, match=f"{count} graphs: expected at least one"):
+        generate("grids", count, seed=0)
 
 
 def test_egonets_are_read_from_the_data_folder(rng, tmp_path, monkeypatch):

@@ -4,11 +4,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import helmert
 from scipy.optimize import minimize
-from scipy.special import expit, logit
+from scipy.special import expit, gammaln, logit
 from scipy.stats import multivariate_normal, norm, qmc
 
+from graphprior import evidence
 from graphprior.covariance import sample_covariance
+from graphprior.errors import GraphPriorError
 from graphprior.evidence import data_evidence, integrate_out, linearise, start_slab
+from graphprior.field import Field
 from graphprior.ggm import log_likelihood, simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, unvech, vech
 from graphprior.linalg import partial_correlations, to_unit_diagonal
@@ -19,8 +22,10 @@ def simulated(rng, n, k, share, density=0.2, **options):
     """A graph, its precision as in the paper, and the problem of finding a share of it."""
     A = random_graph(rng, n, density)
     Theta = simulate_precision(A, rng, tries=5000)
-    return A, Theta, Problem.create(
-        simulate_observations(Theta, k, rng), hide(A, rng, share=share, **options)
+    return (
+        A,
+        Theta,
+        Problem.create(simulate_observations(Theta, k, rng), hide(A, rng, share=share, **options)),
     )
 
 
@@ -50,7 +55,10 @@ def test_linearise_touches_the_likelihood(rng):
     np.testing.assert_allclose(found.b - found.F @ theta, slope, rtol=1e-3, atol=1e-3)
     hessian = [
         [
-            value(theta + g + h) - value(theta + g - h) - value(theta - g + h) + value(theta - g - h)
+            value(theta + g + h)
+            - value(theta + g - h)
+            - value(theta - g + h)
+            + value(theta - g - h)
             for g in steps
         ]
         for h in steps
@@ -115,19 +123,18 @@ def test_an_estimated_mean_costs_one_observation(rng):
 @pytest.mark.parametrize("unknown", ["all", "half", "one"])
 def test_any_shape_of_problem_has_evidence(n, k, unknown):
     rng = np.random.default_rng(n + k)
-    A, _, problem = simulated(rng, n, k, 0.5)
+    A, _, problem = simulated(rng, n, k, 0.5 if n > 2 else 1.0)
     known = {"all": None, "half": problem.known, "one": A.copy()}[unknown]
     if unknown == "one":
         known[0, 1] = known[1, 0] = np.nan
     problem = Problem.create(problem.X, known)
-    if not problem.U.any():
-        pytest.skip("half of one pair is none")
     found = data_evidence(problem)
     assert np.isfinite(found.log_bf).all()
     assert np.array_equal(found.log_bf, found.log_bf.T)
     assert not found.log_bf[~problem.U].any()
     assert found.beliefs.converged
-    assert np.linalg.eigvalsh(found.F)[0] > -1e-8 * np.abs(found.F).max()
+    F = found.coupled.F
+    assert np.linalg.eigvalsh(F)[0] > -1e-8 * np.abs(F).max()
     assert 0 < found.slab.variance <= 0.25
     assert 0 < found.slab.rate < 1
     if k <= 3:  # two centred observations cannot tell much
@@ -146,21 +153,26 @@ def test_uncorrelated_columns_are_no_obstacle(known):
 
 
 def test_many_observations_tell_the_truth(record_property):
+    """For a gap log BF is -log(1 + k s2) / 2 + chi2 / 2, above -2 about once in forty times."""
     on, off = [], []
     for seed in range(6):
         rng = np.random.default_rng(seed)
         A = random_graph(rng, 6, 0.4)
         X = simulate_observations(random_precision(rng, A, 0.5), 100_000, rng)
         problem = Problem.create(X, hide(A, rng, share=[0.5, 1.0][seed % 2]))
-        found = data_evidence(problem).log_bf
-        on += list(found[problem.U & (A == 1)])
-        off += list(found[problem.U & (A == 0)])
+        found = data_evidence(problem)
+        truth = A[found.rows, found.cols] == 1
+        on += list(found.beliefs.log_bf[truth])
+        off += list(found.beliefs.log_bf[~truth])
     record_property("least_for_an_edge", min(on))
     record_property("most_for_a_gap", max(off))
+    record_property("mean_for_a_gap", np.mean(off))
     assert len(on) > 20
     assert len(off) > 20
     assert min(on) > 5
-    assert max(off) < -2
+    assert max(off) < -1
+    assert np.mean(np.array(off) > -2) < 1 / 40 + 4 * np.sqrt(1 / 40 / len(off))
+    assert np.mean(off) < -3
 
 
 def test_more_observations_say_more():
@@ -168,11 +180,13 @@ def test_more_observations_say_more():
     scores = []
     for k in (5, 20, 80, 320):
         losses = []
-        for seed in range(25):
+        for seed in range(12):
             rng = np.random.default_rng(seed)
             A, _, problem = simulated(rng, 7, k, 0.5, density=0.3)
             found = data_evidence(problem)
-            z = np.where(A[found.rows, found.cols] == 1, 1, -1) * (found.beliefs.log_bf + logit(0.3))
+            z = np.where(A[found.rows, found.cols] == 1, 1, -1) * (
+                found.beliefs.log_bf + logit(0.3)
+            )
             losses.append(np.logaddexp(0, -z).mean())
         scores.append(np.mean(losses))
     assert is_falling(scores)
@@ -182,7 +196,7 @@ def test_more_observations_say_more():
 # The exact Bayes factor, by integration.
 
 
-def log_integral(S, k, s2, free, points=2**13):
+def log_integral(S, k, s2, free, points=2**12):
     """log p(X | free pairs) with Theta = D^(1/2) P D^(1/2).
 
     P_ij ~ N(0, s2) at free pairs and 0 elsewhere, log D flat; likelihood zero where P is not
@@ -204,8 +218,7 @@ def log_integral(S, k, s2, free, points=2**13):
         return min(-log_density(x[None])[0], 1e9)
 
     start = np.concatenate([-np.log(np.diag(S)), np.zeros(len(rows))])
-    options = {"maxiter": 8000, "maxfev": 8000, "xatol": 1e-5, "fatol": 1e-8, "adaptive": True}
-    mode, h = minimize(loss, start, method="Nelder-Mead", options=options).x, 1e-3
+    mode, h = minimize(loss, start, method="BFGS", options={"gtol": 1e-3}).x, 1e-3
     steps = h * np.eye(len(mode))
     hessian = [
         [loss(mode + a + b) - loss(mode + a - b) - loss(mode - a + b) + loss(mode - a - b)]
@@ -220,62 +233,62 @@ def log_integral(S, k, s2, free, points=2**13):
     return np.log(np.exp(log_w - log_w.max()).mean()) + log_w.max()
 
 
-def test_the_integral_is_that_of_two_independent_variables(rng):
+def test_the_integral_is_exact_for_independent_variables(rng):
     """The oracle itself: without edges the integral over log D is a product of gammas."""
-    from scipy.special import gammaln
-
     for k in (5, 50):
         S = np.diag(rng.uniform(0.5, 2, 3))
         expected = (gammaln(k / 2) - k / 2 * np.log(k / 2 * np.diag(S))).sum()
         assert log_integral(S, k, 0.1, []) == pytest.approx(expected, abs=2e-3)
 
 
-def gap_to_integration(rng, k, strength, others):
-    """(log BF of pair (0, 1), exact): n = 3, the other pairs known, ``others`` of them edges."""
-    edges = [(0, 2), (1, 2)][:others]
+def gap_to_integration(rng, k, strength, edges):
+    """(log BF of pair (0, 1), exact) for n = 3, the other pairs known."""
     P = np.eye(3)
-    for i, j in edges:
-        P[i, j] = P[j, i] = rng.choice([-0.3, 0.3])
+    for (i, j), value in edges.items():
+        P[i, j] = P[j, i] = value
     P[0, 1] = P[1, 0] = strength
     known = np.where(np.eye(3) == 1, 0.0, (P != 0).astype(float))
     known[0, 1] = known[1, 0] = np.nan
     X = simulate_observations(P, k, rng)
     found = data_evidence(Problem.create(X, known), assume_centered=True)
     S, _ = to_unit_diagonal(sample_covariance(X, assume_centered=True))
-    s2 = found.slab.variance
-    exact = log_integral(S, k, s2, [(0, 1), *edges]) - log_integral(S, k, s2, edges)
+    s2, free = found.slab.variance, list(edges)
+    exact = log_integral(S, k, s2, [(0, 1), *free]) - log_integral(S, k, s2, free)
     return found.log_bf[0, 1], exact
 
 
 def test_evidence_is_near_the_integral_where_it_matters(record_property):
-    """One unknown pair of three, about as strong as k observations can just see.
+    """One unknown pair, about as strong as k observations can just see; two strong known edges.
 
-    The error of a Gaussian fit falls with k.
+    The error of the Gaussian falls with k.
     """
-    gaps = {}
-    for k in (12, 60, 300, 1500):
-        pairs = [
-            gap_to_integration(np.random.default_rng(seed), k, c / np.sqrt(k), seed % 3)
-            for seed, c in enumerate([0, 1, -1.5, 0, 2, -1])
-        ]
-        gaps[k] = [abs(found - exact) for found, exact in pairs]
-        record_property(f"mean_gap_at_k_{k}", np.mean(gaps[k]))
-        record_property(f"largest_gap_at_k_{k}", np.max(gaps[k]))
-    assert max(gaps[12]) < 0.5
-    assert max(gaps[300]) < 0.1
-    assert np.mean(gaps[1500]) < np.mean(gaps[60]) < np.mean(gaps[12])
-    assert max(gaps[1500]) < 0.03
+    gaps = []
+    for k in (20, 100, 500, 2500):
+        found, exact = np.transpose([
+            gap_to_integration(
+                np.random.default_rng(seed), k, c / np.sqrt(k), {(0, 2): 0.5, (1, 2): -0.45}
+            )
+            for seed, c in enumerate([0, 1, -1, 0.5, -1.5, 0])
+        ])  # fmt: skip
+        gaps.append(np.abs(found - exact))
+        record_property(f"mean_gap_at_k_{k}", gaps[-1].mean())
+        record_property(f"largest_gap_at_k_{k}", gaps[-1].max())
+        assert np.abs(exact).max() > 0.5
+    assert is_falling([gap.mean() for gap in gaps])
+    for gap, bound in zip(gaps, [1.2, 0.3, 0.12, 0.05], strict=True):
+        assert gap.max() < bound
 
 
 def test_evidence_for_a_strong_edge_is_too_careful(record_property):
-    """Far from the mode a Gaussian is too thin a tail's opposite: certain, but by less."""
+    """Far from the mode the Gaussian falls too slowly: the answer is certain, but by less."""
     ratios = []
     for seed, k in enumerate([80, 80, 320, 320]):
-        found, exact = gap_to_integration(np.random.default_rng(seed), k, 0.35, seed % 3)
+        edges = {(0, 2): 0.3} if seed % 2 else {}
+        found, exact = gap_to_integration(np.random.default_rng(seed), k, 0.35, edges)
         assert found > 2
         ratios.append(found / exact)
     record_property("least_ratio", min(ratios))
-    assert 0.6 < min(ratios)
+    assert min(ratios) > 0.6
     assert max(ratios) < 1.02
 
 
@@ -284,17 +297,17 @@ def test_evidence_for_a_strong_edge_is_too_careful(record_property):
 
 @pytest.fixture(scope="module")
 def pooled():
-    """log Bayes factors of hidden pairs and whether they are edges, of 200 problems for each k."""
-    found = {}
+    """log Bayes factors of hidden pairs and whether they are edges, of 150 problems for each k."""
+    pool = {}
     for k in (40, 200):
         log_bf, truth = [], []
-        for seed in range(200):
+        for seed in range(150):
             A, _, problem = simulated(np.random.default_rng(seed), 8, k, 1 / 3)
-            evidence = data_evidence(problem)
-            log_bf.append(evidence.beliefs.log_bf)
-            truth.append(A[evidence.rows, evidence.cols])
-        found[k] = np.concatenate(log_bf), np.concatenate(truth)
-    return found
+            found = data_evidence(problem)
+            log_bf.append(found.beliefs.log_bf)
+            truth.append(A[found.rows, found.cols])
+        pool[k] = np.concatenate(log_bf), np.concatenate(truth)
+    return pool
 
 
 @pytest.mark.parametrize("k", [40, 200])
@@ -303,13 +316,14 @@ def test_probabilities_are_frequencies(pooled, k, record_property):
     log_bf, truth = pooled[k]
     log_odds = log_bf + logit(truth.mean())
     p, worst = expit(log_odds), 0.0
-    for low, high in [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 1), (1, 2.5), (2.5, 99)]:
+    for low, high in [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 2), (2, 99)]:
         here = (log_odds >= low) & (log_odds < high)
         assert here.sum() > 20
         standard_error = np.sqrt((p * (1 - p))[here].sum()) / here.sum()
         error = truth[here].mean() - p[here].mean()
         record_property(f"frequency_minus_probability_from_{low}_at_{p[here].mean():.3f}", error)
         worst = max(worst, (abs(error) - 0.02) / standard_error)
+    record_property("worst_bin_in_standard_errors", worst)
     assert worst < 4
 
 
@@ -376,7 +390,7 @@ def test_the_rate_is_that_of_the_hidden_pairs(record_property):
         rng = np.random.default_rng(seed)
         a = vech(random_graph(rng, 12, 0.2))
         A = unvech(a)
-        X = simulate_observations(random_precision(rng, A, 0.8), 2000, rng)
+        X = simulate_observations(simulate_precision(A, rng, tries=5000), 2000, rng)
         gaps = rng.permutation(np.flatnonzero(a == 0))[: int(a.sum())]
         known = a.copy()
         known[gaps] = known[np.flatnonzero(a == 1)[1:]] = np.nan
@@ -397,7 +411,7 @@ def test_random_problems_of_another_kind_are_no_harder():
     """Diagonally dominant precisions, other strengths: certain answers are right."""
     right = []
     for seed in range(20):
-        A, problem = random_problem(np.random.default_rng(seed), 8, 300, share=0.7)
+        A, problem = random_problem(np.random.default_rng(seed), 8, 1000, share=0.7)
         found = data_evidence(problem)
         certain = np.abs(found.beliefs.log_bf + logit(found.slab.rate)) > 4
         right += list(
@@ -405,3 +419,45 @@ def test_random_problems_of_another_kind_are_no_harder():
         )
     assert len(right) > 30
     assert np.mean(right) > 0.98 - 4 * np.sqrt(0.02 / len(right))
+
+
+# Many pairs.
+
+
+def test_the_field_is_the_coupled_likelihood(rng):
+    """The same F and b, though no matrix of pairs by pairs is made."""
+    A, _, problem = simulated(rng, 9, 30, 0.5)
+    S, _ = to_unit_diagonal(sample_covariance(problem.X))
+    Theta = random_precision(rng, A)
+    unknown = np.nonzero(np.triu(problem.U))
+    edges = np.nonzero(np.triu(problem.known == 1))
+    nuisance = tuple(np.concatenate([np.arange(9), part]) for part in edges)
+    ridge = np.concatenate([np.zeros(9), np.full(len(edges[0]), 8.0)])
+    rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
+    told = linearise(Theta, S, 30, rows, cols)
+    is_nuisance = np.arange(len(rows)) < len(ridge)
+    F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
+    field = Field.create(np.linalg.inv(Theta), S, 30, unknown, nuisance, ridge)
+    strength = rng.standard_normal(len(b))
+    np.testing.assert_allclose(field.product(strength), F @ strength, atol=1e-8)
+    np.testing.assert_allclose(field.shift(), b, atol=1e-8)
+    np.testing.assert_allclose(field.precision, np.diag(F), rtol=1e-4)
+    np.testing.assert_allclose(field.nuisance_mean(strength), slope @ strength + at_zero, atol=1e-8)
+
+
+def test_the_field_agrees_with_full_coupling(monkeypatch, record_property):
+    """Probabilities of the hidden pairs with approximate variances, against those with exact."""
+    gaps = []
+    for seed in range(6):
+        _, _, problem = simulated(np.random.default_rng(seed), 16, 60, 0.5, density=0.12)
+        monkeypatch.setattr(evidence, "MOST_COUPLED", 1500)
+        exact = data_evidence(problem).beliefs.p
+        monkeypatch.setattr(evidence, "MOST_COUPLED", 0)
+        found = data_evidence(problem)
+        gaps.append(np.abs(found.beliefs.p - exact))
+        with pytest.raises(GraphPriorError, match="too many"):
+            _ = found.coupled
+    gaps = np.concatenate(gaps)
+    record_property("mean_gap", gaps.mean())
+    record_property("largest_gap", gaps.max())
+    assert gaps.mean() < 0.05

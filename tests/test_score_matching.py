@@ -50,9 +50,9 @@ def test_learned_score_approaches_that_of_independent_edges(
 def independent_edges():
     rng = np.random.default_rng(0)
     graphs = [random_graph(rng, 8, density=0.15) for _ in range(400)]
-    learned = fit_prior(
-        graphs, TrainingConfig(steps=400, batch=32, objective=ScoreMatching(network=TINY))
-    )
+    objective = ScoreMatching(network=TINY)
+    config = TrainingConfig(steps=200, batch=32, learning_rate=5e-3, ema=0.98, objective=objective)
+    learned = fit_prior(graphs, config)
     fresh = [random_graph(rng, 8, density=0.15) for _ in range(300)]
     return learned, IndependentEdges(np.mean([g.sum() / 56 for g in graphs])), fresh
 
@@ -68,7 +68,7 @@ def finite_set():
     graphs = [kinds[rng.integers(3)] for _ in range(300)]
     sizes = EDPGNNConfig(layers=3, channels=12, features=16, hidden=24)
     objective = ScoreMatching(network=sizes)
-    config = TrainingConfig(steps=900, batch=48, learning_rate=1e-2, ema=0.99, objective=objective)
+    config = TrainingConfig(steps=1500, batch=48, objective=objective)
     learned = fit_prior(graphs, config)
     return learned, exact, graphs
 

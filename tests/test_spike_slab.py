@@ -21,7 +21,7 @@ S2 = 0.1
 
 
 def likelihood(rng, m=8, information=40.0, rank=16, s2=S2, share=0.3):
-    """F with correlated pairs (fewer rows, more so; singular for rank < m), and a b drawn from it."""
+    """F with correlated pairs (the lower its rank, the more), and a b drawn from it."""
     Z = rng.standard_normal((rank, m))
     Z /= np.sqrt((Z**2).sum(0))
     F = information * Z.T @ Z
@@ -232,4 +232,6 @@ def test_no_pairs_have_no_beliefs():
 def test_no_data_say_nothing(rng):
     found = expectation_propagation(np.zeros((5, 5)), np.zeros(5), S2, rng.normal(0, 2, 5))
     np.testing.assert_allclose(found.log_bf, 0, atol=1e-6)
-    np.testing.assert_allclose(conditional_log_bf(np.zeros((5, 5)), np.zeros(5), S2, found.p > 0.5), 0)
+    np.testing.assert_allclose(
+        conditional_log_bf(np.zeros((5, 5)), np.zeros(5), S2, found.p > 0.5), 0
+    )

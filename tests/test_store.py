@@ -1,6 +1,6 @@
 import json
 import pickle
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import numpy as np
@@ -143,7 +143,7 @@ def test_a_prior_loads_as_it_was_saved(tmp_path, rng, kind):
     assert torch.equal(loaded.score(known)(A_tilde, 0.3), prior.score(known)(A_tilde, 0.3))
 
 
-def test_every_kind_is_kept_here(kind):
+def test_every_kind_is_tested_here():
     assert set(KINDS) == set(OBJECTIVES)
 
 
@@ -314,10 +314,8 @@ def test_weights_of_one_kind_are_not_read_as_the_other(tmp_path, kind):
 def test_a_header_that_disagrees_with_the_weights_is_refused(tmp_path, kind, config):
     path = save_prior(random_prior(kind=kind), tmp_path / "mine.safetensors")
     told = json.loads(parts(path)[1]["config"])
-    try:
+    with suppress(TypeError, ValueError):  # nothing, or no object
         config = json.dumps({**told, **json.loads(config)})
-    except (TypeError, ValueError):
-        pass  # nothing, or no object
     rewrite(path, config=config)
     with refused(r"mine\.safetensors: weights and header do not agree"):
         load_prior(path)
@@ -385,16 +383,13 @@ def test_a_checkpoint_of_another_training_is_refused(checkpoint, config, data):
         load_checkpoint(checkpoint, config, data)
 
 
-def test_a_checkpoint_of_one_kind_is_not_that_of_the_other(tmp_path, kind):
-    """Even where the settings of both had the same names and values."""
+def test_a_checkpoint_names_its_kind(tmp_path, kind):
     config = replace(CONFIG, objective=OBJECTIVES[kind])
     save_checkpoint(tmp_path / "c", new_state(config), config, DATA)
-    assert load_checkpoint(tmp_path / "c", config, DATA).step == 0
-    settings = json.loads(parts(tmp_path / "c")[1]["config"])
-    (other,) = set(OBJECTIVES) - {kind}
-    rewrite(tmp_path / "c", config=json.dumps({**settings, "kind": other}))
-    with refused("belongs to a training with other graphs or settings"):
-        load_checkpoint(tmp_path / "c", config, DATA)
+    assert json.loads(parts(tmp_path / "c")[1]["config"])["kind"] == kind
+    assert type(load_checkpoint(tmp_path / "c", config, DATA).best) is type(
+        config.objective.build()
+    )
 
 
 def test_a_missing_checkpoint_is_refused(tmp_path):

@@ -28,6 +28,14 @@ class PrecisionEstimate:
     kkt_residual: float
     iterations: int
 
+    def facts(self) -> dict[str, float | bool]:
+        """How the estimate was reached, for diagnostics."""
+        return {
+            "mle_exists": self.exists,
+            "shrinkage": self.shrinkage,
+            "kkt_residual": self.kkt_residual,
+        }
+
 
 def sample_covariance(X: Matrix, assume_centered: bool = False) -> Matrix:
     """S, the covariance of the observations (divided by k)."""

@@ -15,16 +15,22 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
 from graphprior.covariance import PrecisionEstimate, constrained_mle, weakness
 from graphprior.engines.gibbs import Sweeps
-from graphprior.engines.langevin import resolve_device
 from graphprior.engines.posterior import Posterior, share_interval
-from graphprior.engines.run import ENGINES, Settings, run
-from graphprior.errors import GraphPriorError, GraphPriorWarning
+from graphprior.engines.run import Settings, run
+from graphprior.errors import GraphPriorWarning
 from graphprior.evidence import Evidence, data_evidence
 from graphprior.explain import Explanation, explain_pair
 from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import partial_correlations
 from graphprior.noise import Schedule
+from graphprior.parameters import (
+    check_parameters,
+    generator,
+    position,
+    refuse_misplaced,
+    refuse_words,
+)
 from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
@@ -66,8 +72,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     sweeps : Sweeps or None
         Passes and sweeps of "gibbs".
     p_m : float or None
-        With the plug-in likelihood when nothing is known: margin of the bootstrap that fixes confident
-        pairs first (Eqs. 30-31). None goes without it.
+        Nothing known, plug-in likelihood: margin of the bootstrap that fixes
+        confident pairs first (Eqs. 30-31). None goes without it.
     lam : float or None
         Penalty of the bootstrap's graphical lasso on the correlation scale;
         None takes sqrt(log n / k).
@@ -94,8 +100,9 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         The estimated graph, at threshold_.
     precision_, covariance_, location_ : arrays
         The Gaussian fitted to the estimated graph.
-    Theta_hat_ : (n, n) array
-        The constrained estimate that the likelihood was built on. Eq. (9).
+    Theta_hat_ : (n, n) array or None
+        The estimate of all entries that may be free, known non-edges at zero: of
+        maximum likelihood (Eq. 9) with the plug-in likelihood, else the mode.
     samples_ : (M, n, n) array
         The graphs drawn; none by "direct".
     reasons_ : Reasons or None
@@ -155,9 +162,9 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         name (such a matrix, or an edge table source, target, present), or None.
         ``y`` is ignored.
         """
-        self._check_parameters()
-        _refuse_misplaced(y)
-        _refuse_words(X)
+        check_parameters(self)
+        refuse_misplaced(y)
+        refuse_words(X)
         checked = validate_data(
             self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2,
             ensure_min_features=2,
@@ -166,44 +173,18 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         self.problem_ = Problem.create(X if hasattr(X, "columns") else checked, known)
         prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
         refuse_too_large(self.problem_.n, self.n_samples, prior)
-        rng = _generator(self.random_state)
+        rng = generator(self.random_state)
         problem, A_boot = self._fix_confident_pairs(rng)
-        estimate = constrained_mle(problem, self.assume_centered)
+        self.prior_gain_: PriorGain | None = None
+        self.prior_used_, data = None, None
+        posterior = Posterior.from_samples(np.nan_to_num(problem.known).astype(np.uint8)[None])
         if problem.U.any():
-            posterior = self._infer(problem, prior, estimate, rng)
-        else:
-            self.prior_gain_, self.prior_used_, self.evidence_ = None, None, None
-            posterior = Posterior.from_samples(problem.known.astype(np.uint8)[None])
-        self._set_result(problem, posterior, estimate, A_boot)
-        self._warn_of_weak_ground(estimate)
+            data = self._data(problem)
+            self.prior_used_ = self._prior(problem, prior, data, rng)
+            posterior = run(problem, self.prior_used_, data, rng, self._settings())
+        self._set_result(problem, posterior, data, A_boot)
+        self._warn_of_weak_ground(data)
         return self
-
-    def _check_parameters(self) -> None:
-        if self.engine not in ENGINES:
-            raise GraphPriorError(f"engine = {self.engine!r}: expected one of {list(ENGINES)}")
-        allowed = (None, "marginal", *(["plug-in"] if self.engine == "langevin" else []))
-        if self.likelihood not in allowed:
-            raise GraphPriorError(
-                f"likelihood = {self.likelihood!r} with engine {self.engine!r}: expected one of "
-                f"{list(allowed)}"
-            )
-        if self.hidden not in ("by value", "at random"):
-            raise GraphPriorError(f"hidden = {self.hidden!r}: expected 'by value' or 'at random'")
-        if self.variant not in ("LPost", "LPr", "LL"):
-            raise GraphPriorError(f"variant = {self.variant!r}: expected 'LPost', 'LPr' or 'LL'")
-        for name in ("n_samples", "n_bootstrap"):
-            value = getattr(self, name)
-            if not isinstance(value, int | np.integer) or value < 1:
-                raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
-        if self.threshold is not None and not 0 < self.threshold <= 1:
-            raise GraphPriorError(f"threshold = {self.threshold}: expected a value in (0, 1]")
-        if self.p_m is not None and not 0 <= self.p_m <= 0.5:
-            raise GraphPriorError(f"p_m = {self.p_m}: the margin must lie between 0 and 0.5")
-        if not isinstance(self.schedule, Schedule | None):
-            raise GraphPriorError(f"schedule = {self.schedule!r}: expected a Schedule or None")
-        if not isinstance(self.sweeps, Sweeps | None):
-            raise GraphPriorError(f"sweeps = {self.sweeps!r}: expected Sweeps or None")
-        resolve_device(self.device)
 
     def _fix_confident_pairs(self, rng: np.random.Generator) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
@@ -216,43 +197,41 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     def _is_plug_in(self) -> bool:
         return self.engine == "langevin" and self.likelihood in (None, "plug-in")
 
-    def _infer(
-        self,
-        problem: Problem,
-        prior: Prior | None,
-        estimate: PrecisionEstimate,
-        rng: np.random.Generator,
-    ) -> Posterior:
-        data: Evidence | PrecisionEstimate | None = None
-        if self.variant != "LPr":
-            data = estimate if self._is_plug_in else data_evidence(problem, self.assume_centered)
-        self.evidence_ = data if isinstance(data, Evidence) else None
-        if prior is None and self.engine != "langevin":
-            prior = IndependentEdges(self.evidence_.slab.rate)  # type: ignore[union-attr]
-        self.prior_gain_ = self._check_prior(problem, prior, rng)
-        if self.temper and self.prior_gain_ is not None:
-            assert isinstance(prior, EvidencePrior)
-            prior = TemperedPrior(prior, self.prior_gain_.temperature, self.prior_gain_.rate)
-        self.prior_used_ = prior
-        settings = Settings(
+    def _data(self, problem: Problem) -> Evidence | PrecisionEstimate | None:
+        """What the data say, in the form that the likelihood chosen takes."""
+        if self.variant == "LPr":
+            return None
+        if self._is_plug_in:
+            return constrained_mle(problem, self.assume_centered)
+        return data_evidence(problem, self.assume_centered)
+
+    def _prior(
+        self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator
+    ) -> Prior | None:
+        """The prior to use: checked against the problem, and tempered if that is wanted."""
+        evidence = data if isinstance(data, Evidence) else None
+        if prior is None and evidence is not None and self.engine != "langevin":
+            return IndependentEdges(evidence.slab.rate)
+        # Independent edges have nothing to predict with; scores alone cannot be asked.
+        if self.prior is None or not isinstance(prior, EvidencePrior):
+            return prior
+        gain = check_prior(problem.known, prior, evidence, rng.spawn(1)[0], self.device)
+        self.prior_gain_ = gain
+        if self.temper and gain is not None:
+            return TemperedPrior(prior, gain.temperature, gain.rate)
+        return prior
+
+    def _settings(self) -> Settings:
+        return Settings(
             self.engine, self.n_samples, self.schedule, self.sweeps,
             self.hidden == "by value", self.device, self.progress,
         )  # fmt: skip
-        return run(problem, prior, data, rng, settings)
-
-    def _check_prior(
-        self, problem: Problem, prior: Prior | None, rng: np.random.Generator
-    ) -> PriorGain | None:
-        """What a prior of the user's is worth; scores alone cannot be checked."""
-        if self.prior is None or not isinstance(prior, EvidencePrior):
-            return None
-        return check_prior(problem.known, prior, self.evidence_, rng.spawn(1)[0], self.device)
 
     def _set_result(
         self,
         problem: Problem,
         posterior: Posterior,
-        estimate: PrecisionEstimate,
+        data: Evidence | PrecisionEstimate | None,
         A_boot: Matrix | None,
     ) -> None:
         P, low, high = (
@@ -272,7 +251,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         low[certain] = high[certain] = P[certain]
         self.edge_probabilities_, self.edge_intervals_ = P, np.stack([low, high])
         self.adjacency_, self.samples_, self.reasons_ = A_hat, posterior.samples, posterior.reasons
-        self.Theta_hat_ = estimate.Theta
+        self.evidence_ = data if isinstance(data, Evidence) else None
+        self.Theta_hat_ = None if data is None else data.Theta
         refit = constrained_mle(
             Problem(self.problem_.X, A_hat, self.problem_.names), self.assume_centered
         )
@@ -285,30 +265,29 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             "unknown_pairs": int(self.problem_.U.sum() // 2),
             "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
             "threshold": float(self.threshold_),
-            "mle_exists": estimate.exists,
-            "shrinkage": estimate.shrinkage,
-            "kkt_residual": estimate.kkt_residual,
             "precision_shrinkage": refit.shrinkage,
-            "indefinite_share": 0.0,
             "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
+            **({} if data is None else data.facts()),
             **posterior.diagnostics,
         }
 
-    def _warn_of_weak_ground(self, estimate: PrecisionEstimate) -> None:
+    def _warn_of_weak_ground(self, data: Evidence | PrecisionEstimate | None) -> None:
         """Say what a user should know before trusting the result."""
         if not self.problem_.U.any():
             _warn("nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is")
-            return
-        # Evidence is defined for any number of observations; the plug-in likelihood is not.
-        if self._is_plug_in and self.variant != "LPr" and (words := weakness(self.problem_, estimate)):
-            _warn(words)
-        if self.prior_gain_ is not None and (words := self.prior_gain_.misfit()):
-            _warn(words)
+        words = None
+        if isinstance(data, Evidence):
+            words = data.weakness()
+        elif isinstance(data, PrecisionEstimate):
+            words = weakness(self.problem_, data)
+        for line in (words, None if self.prior_gain_ is None else self.prior_gain_.misfit()):
+            if line:
+                _warn(line)
 
     def explain(self, source: Any, target: Any, changes: int = 5) -> Explanation:
         """Why the pair of two variables, by name or position, has its probability."""
         check_is_fitted(self)
-        i, j = (_position(node, self.problem_.names) for node in (source, target))
+        i, j = (position(node, self.problem_.names) for node in (source, target))
         return explain_pair(
             self.problem_, self.prior_used_, self.evidence_, self.reasons_,
             self.edge_probabilities_, (i, j), changes,
@@ -331,37 +310,5 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         return graph
 
 
-def _position(node: Any, names: tuple[str, ...]) -> int:
-    if str(node) in names:
-        return names.index(str(node))
-    if isinstance(node, int | np.integer) and 0 <= node < len(names):
-        return int(node)
-    raise GraphPriorError(f"{node!r} is no variable: expected a name such as {names[0]!r}")
-
-
 def _warn(words: str) -> None:
     warnings.warn(words, GraphPriorWarning, stacklevel=4)
-
-
-def _refuse_misplaced(y: Any) -> None:
-    """A square second argument is meant as ``known``."""
-    if y is not None and (hasattr(y, "columns") or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
-        raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
-
-
-def _refuse_words(X: Any) -> None:
-    """Name the column of a DataFrame that holds no numbers."""
-    for name in getattr(X, "columns", ()):
-        try:
-            np.asarray(X[name], dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise GraphPriorError(f"column {str(name)!r} of X is not numeric: {error}") from None
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.RandomState):
-        random_state = int(random_state.randint(2**31 - 1))
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError) as error:
-        raise GraphPriorError(f"random_state = {random_state!r}: {error}") from None

@@ -41,6 +41,7 @@ EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
 LARGEST_SLAB = 0.25
 MOST_COUPLED = 1500
+SILENT = 0.05
 
 
 class Slab(NamedTuple):
@@ -73,6 +74,7 @@ class Evidence:
     slab: Slab
     wishart: WishartPrior
     beliefs: Beliefs
+    Theta: Matrix | None = None
 
     @property
     def coupled(self) -> Coupled:
@@ -95,6 +97,31 @@ class Evidence:
         A[self.rows, self.cols] = A[self.cols, self.rows] = values
         return A
 
+    def facts(self) -> dict[str, float | bool]:
+        """What was estimated, for diagnostics."""
+        return {
+            "slab_variance": self.slab.variance,
+            "edge_rate": self.slab.rate,
+            "wishart_nu": self.wishart.nu,
+            "evidence_converged": self.beliefs.converged,
+            "evidence_spread": float(self.beliefs.log_bf.std()),
+        }
+
+    def weakness(self) -> str | None:
+        """In words, why the data are a weak ground; None where they are not."""
+        if not self.beliefs.converged:
+            return (
+                "the evidence of the data did not settle: pairs depend strongly on each other, "
+                "and their log-odds are rough"
+            )
+        if len(self.rows) > 1 and self.beliefs.log_bf.std() < SILENT:
+            return (
+                "the data hardly tell pairs apart (their log-odds differ by "
+                f"{self.beliefs.log_bf.std():.2f}): the probabilities are the prior's; "
+                "more observations would help"
+            )
+        return None
+
     def given(self, log_odds: Matrix) -> Evidence:
         """The same data when the pairs' prior log-odds are ``log_odds`` (n, n)."""
         told = log_odds[self.rows, self.cols]
@@ -114,7 +141,10 @@ def linearise(Theta: Matrix, S: Matrix, k: float, rows: Index, cols: Index) -> C
     """The Gaussian that touches the likelihood at ``Theta``: Fisher information, and b."""
     W = np.linalg.inv(Theta)
     weight = np.where(rows == cols, 0.5, 1.0)
-    F = W[np.ix_(rows, rows)] * W[np.ix_(cols, cols)] + W[np.ix_(rows, cols)] * W[np.ix_(cols, rows)]
+    F = (
+        W[np.ix_(rows, rows)] * W[np.ix_(cols, cols)]
+        + W[np.ix_(rows, cols)] * W[np.ix_(cols, rows)]
+    )
     F *= k * np.outer(weight, weight)
     b = F @ Theta[rows, cols] + k * weight * (W - S)[rows, cols]
     return Coupled(F, b)
@@ -130,7 +160,8 @@ def integrate_out(
     """
     inner = F[np.ix_(nuisance, nuisance)] + np.diag(precision)
     across = F[np.ix_(nuisance, ~nuisance)]
-    solved = np.linalg.solve(inner, np.column_stack([across, b[nuisance]]))
+    right = np.column_stack([across, b[nuisance]])
+    solved = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
     slope, at_zero = -solved[:, :-1], solved[:, -1]
     rest = F[np.ix_(~nuisance, ~nuisance)] + across.T @ slope
     return (rest + rest.T) / 2, b[~nuisance] - across.T @ at_zero, slope, at_zero
@@ -138,7 +169,7 @@ def integrate_out(
 
 def data_evidence(problem: Problem, assume_centered: bool = False) -> Evidence:
     """The evidence of the data for each unknown pair, the others taken as alike."""
-    R, _ = to_unit_diagonal(sample_covariance(problem.X, assume_centered))
+    R, units = to_unit_diagonal(sample_covariance(problem.X, assume_centered))
     # A mean that was estimated costs one observation.
     k = problem.k - (0 if assume_centered else 1)
     wishart = fit_wishart(R, k)
@@ -157,7 +188,8 @@ def data_evidence(problem: Problem, assume_centered: bool = False) -> Evidence:
         Theta = Theta * scale
         diagonal = np.diag(Theta)
     assert evidence is not None
-    return evidence
+    assert Theta is not None
+    return replace(evidence, Theta=Theta / np.outer(units, units))
 
 
 def start_slab(problem: Problem, wishart: WishartPrior) -> Slab:
@@ -180,7 +212,7 @@ def _weigh(
 ) -> tuple[Evidence, Slab]:
     """Steps 2 to 4 at one Theta."""
     n, beliefs = problem.n, None if last is None else last.beliefs
-    unknown = np.nonzero(np.triu(problem.U))
+    rows, cols = unknown = np.nonzero(np.triu(problem.U))
     edges = np.nonzero(np.triu(problem.known == 1))
     nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
     start = start_slab(problem, wishart).variance
@@ -188,22 +220,22 @@ def _weigh(
     for _ in range(1 if large else EM_STEPS):
         ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
         if large:
-            likelihood, moment = _field(Theta, S, k, unknown, nuisance, ridge)
+            likelihood, moment = field_likelihood(Theta, S, k, unknown, nuisance, ridge)
         else:
-            likelihood, moment = _coupled(Theta, S, k, unknown, nuisance, ridge)
+            likelihood, moment = coupled_likelihood(Theta, S, k, unknown, nuisance, ridge)
         log_odds = np.full(len(unknown[0]), logit(slab.rate))
         beliefs = _believe(likelihood, slab, log_odds, beliefs)
         slab = _maximise(beliefs, moment(beliefs)[n:], start)
     assert beliefs is not None
-    return Evidence(n, *unknown, likelihood, slab, wishart, beliefs), slab
+    return Evidence(n, rows, cols, likelihood, slab, wishart, beliefs), slab
 
 
 Moment = Callable[[Beliefs], Vector]
 
 
-def _coupled(
+def coupled_likelihood(
     Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector
-) -> tuple[Coupled, Moment]:
+) -> tuple[Coupled | Field, Moment]:
     """The likelihood with its full coupling, and E[strength**2] of the nuisance by beliefs."""
     rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
     is_nuisance = np.arange(len(rows)) < len(ridge)
@@ -220,11 +252,12 @@ def _coupled(
     return Coupled(F, b), moment
 
 
-def _field(
+def field_likelihood(
     Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector
-) -> tuple[Field, Moment]:
+) -> tuple[Coupled | Field, Moment]:
     """The same without a matrix of pairs by pairs."""
-    field = Field.create(np.linalg.inv(Theta), S, k, unknown, nuisance, ridge)
+    W = np.asarray(np.linalg.inv(Theta), dtype=np.float64)
+    field = Field.create(W, S, k, unknown, nuisance, ridge)
     inverse = solve_triangular(field.factor, np.eye(len(ridge)), lower=True)
     own_variance = (inverse**2).sum(0)
 

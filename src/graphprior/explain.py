@@ -1,4 +1,4 @@
-"""Why is this edge there, and what would change it?"""
+"""Why an edge is there, and what would change it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from graphprior.prior.protocol import EvidencePrior
 
 
 class Change(NamedTuple):
-    """If the pair were ``value`` (1 edge, 0 none), the explained pair's probability would be this."""
+    """Were this pair ``value`` (1 edge, 0 none), the explained pair would have this probability."""
 
     source: str
     target: str

@@ -61,9 +61,7 @@ class Field:
         # F Theta = k W on pairs, so that F theta + slope = k (2 W - S).
         own = k * (2 * W - S)
         precision = _precision(W, k, rows, cols, i, j, weight, factor)
-        return cls(
-            W, k, rows, cols, i, j, factor, own[rows, cols], weight * own[i, j], precision
-        )
+        return cls(W, k, rows, cols, i, j, factor, own[rows, cols], weight * own[i, j], precision)
 
     def nuisance_mean(self, strength: Vector) -> Vector:
         """Mean of the nuisance entries given the strengths of the unknown pairs."""
@@ -136,7 +134,7 @@ def field_beliefs(
     b, mean = field.shift(), np.zeros(len(log_odds))
     precision = field.precision
     last = np.full(len(b), np.inf)
-    for iteration in range(1, MAX_ITER + 1):
+    for iteration in range(1, MAX_ITER + 1):  # noqa: B007 (it is reported)
         precision = field.cavity_precision(1 / (precision + r))
         mean = _solve(field, r, b + q, mean)
         now = tilted(precision, mean * (precision + r) - q, s2, log_odds)

@@ -1,4 +1,4 @@
-"""Does this prior fit? What it predicts of pairs whose value it was not shown.
+"""Whether a prior fits: what it predicts of pairs whose value it was not shown.
 
 Where part of the graph is known, known pairs are hidden in turn and predicted
 from the rest, without data. Where nothing is known, the data's evidence about
@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit
@@ -22,7 +23,8 @@ from graphprior.graphs import Matrix, pairs
 from graphprior.prior.protocol import EvidencePrior
 from graphprior.spike_slab import Vector
 
-FOLDS = 5
+FOLDS = 8
+FEWEST = 10
 LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of pairs
 
 
@@ -62,22 +64,21 @@ def check_prior(
     """The gain on known pairs, or on the data if none are known; None where there is neither."""
     rows, cols = pairs(len(known))
     is_known = ~np.isnan(known[rows, cols])
-    if is_known.sum() >= 2 * FOLDS:
+    on_known = bool(is_known.sum() >= FEWEST)
+    if on_known:
         chosen, told = np.flatnonzero(is_known), np.zeros_like(known)
         own = known[rows, cols][chosen]
         rate = float((own.sum() + 0.5) / (len(own) + 1))
-    elif evidence is not None and (~is_known).sum() >= 2 * FOLDS:
+    elif evidence is not None and (~is_known).sum() >= FEWEST:
         chosen, told = np.flatnonzero(~is_known), evidence.log_bf
         own = told[rows, cols][chosen]
         rate = evidence.slab.rate
     else:
         return None
-    on_known = bool(is_known.sum() >= 2 * FOLDS)
-    order = rng.permutation(len(chosen))
-    parts = np.array_split(order, FOLDS)[: FOLDS if len(known) <= LARGE else 1]
+    parts = _folds(len(chosen), int((~is_known).sum()), on_known, len(known), rng)
     said = [_predict(known, prior, told, chosen[part], device) for part in parts]
     f, own = np.concatenate(said), own[np.concatenate(parts)]
-    gain = (_bits(logit(np.full(len(f), rate)), own, on_known) - _bits(f, own, on_known))
+    gain = _bits(logit(np.full(len(f), rate)), own, on_known) - _bits(f, own, on_known)
     return PriorGain(
         float(gain.mean()),
         _standard_error(gain, [len(part) for part in parts]),
@@ -88,11 +89,22 @@ def check_prior(
     )
 
 
+def _folds(
+    count: int, unknown: int, on_known: bool, n: int, rng: np.random.Generator
+) -> list[npt.NDArray[np.intp]]:
+    """Parts to hide in turn, of as many pairs as are unknown: the question is then alike."""
+    size = unknown if on_known else count // 5
+    size = min(max(size, FEWEST), max(count // 2, 1))
+    folds = min(count // size, 1 if n > LARGE else FOLDS)
+    order = rng.permutation(count)
+    return [order[f * size : (f + 1) * size] for f in range(folds)]
+
+
 def _predict(
     known: Matrix,
     prior: EvidencePrior,
     told: Matrix,
-    hidden: np.ndarray[tuple[int], np.dtype[np.intp]],
+    hidden: npt.NDArray[np.intp],
     device: str | torch.device,
 ) -> Vector:
     """The prior's log-odds of the hidden pairs, given all else."""
@@ -102,7 +114,8 @@ def _predict(
     less[i, j] = less[j, i] = np.nan
     silent[i, j] = silent[j, i] = 0.0
     said: Vector = ask(prior, less, silent, device)[i, j]
-    return np.clip(said, -30, 30)
+    clipped: Vector = np.clip(said, -30, 30)
+    return clipped
 
 
 def _bits(f: Vector, own: Vector, on_known: bool) -> Vector:
@@ -112,7 +125,8 @@ def _bits(f: Vector, own: Vector, on_known: bool) -> Vector:
         cost: Vector = np.logaddexp(0.0, np.where(own == 1, -f, f))
     else:
         cost = -np.logaddexp(np.log1p(-p), np.log(p) + own)
-    return cost / np.log(2)
+    bits: Vector = cost / np.log(2)
+    return bits
 
 
 def _standard_error(gain: Vector, sizes: list[int]) -> float:

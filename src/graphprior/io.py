@@ -131,6 +131,10 @@ def edge_table(model: PartialGGM) -> pd.DataFrame:
             "partial_correlation": partial_correlations(model.precision_)[rows, cols],
         }
     )
+    if model.reasons_ is not None:
+        for name, log_odds in zip(("prior", "data", "hidden"), model.reasons_, strict=True):
+            told = np.where(problem.U, log_odds, np.nan)
+            table[f"{name}_log_odds"] = told[rows, cols]
     ranked: pd.DataFrame = table.sort_values(
         "probability", ascending=False, kind="stable", ignore_index=True
     )

@@ -85,10 +85,41 @@ def plot_probabilities(ax: Axes, model: Any) -> Axes:
     if len(names) <= 30:
         ax.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
         ax.set_yticks(range(len(names)), names, fontsize=6)
-    ax.figure.colorbar(
-        image, ax=ax, shrink=0.7, label="share of the drawn graphs that have the edge"
+    what = _meaning(model)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=what)
+    ax.set_title(f"how sure: {what} (dot: known)", fontsize=9)
+    return ax
+
+
+def _meaning(model: Any) -> str:
+    """What the numbers are: with the plug-in likelihood a share of draws, no probability."""
+    plug_in = model.reasons_ is None and model.evidence_ is None
+    return "share of the drawn graphs that have the edge" if plug_in else "probability of an edge"
+
+
+def plot_reasons(ax: Axes, model: Any, most: int = 25) -> Axes:
+    """Why: log-odds of the likeliest unknown pairs, from the prior and from the data."""
+    U = np.triu(model.problem_.U)
+    rows, cols = np.nonzero(U)
+    order = np.argsort(-model.edge_probabilities_[rows, cols], kind="stable")[:most]
+    rows, cols = rows[order], cols[order]
+    y = np.arange(len(rows))[::-1]
+    parts = {
+        "known part and other pairs": (model.reasons_.prior, FOUND),
+        "data": (model.reasons_.data, UNKNOWN),
+        "being hidden": (model.reasons_.hidden, "#999999"),
+    }
+    for (label, (log_odds, colour)), shift in zip(parts.items(), (0.25, 0.0, -0.25), strict=True):
+        value = np.clip(log_odds[rows, cols], -8, 8)
+        ax.barh(y + shift, value, height=0.25, color=colour, label=label)
+    names = model.problem_.names
+    ax.set_yticks(
+        y, [f"{names[i]} – {names[j]}" for i, j in zip(rows, cols, strict=True)], fontsize=6
     )
-    ax.set_title("how sure: share of the drawn graphs that have each pair (dot: known)", fontsize=9)
+    ax.axvline(0, color=KNOWN, lw=0.8)
+    ax.set_xlabel("log-odds of an edge (cut at 8); the bars of a pair add up", fontsize=8)
+    ax.legend(fontsize=7)
+    ax.set_title("why: unknown pairs, likeliest first", fontsize=9)
     return ax
 
 
@@ -110,10 +141,8 @@ def plot_certainty(ax: Axes, model: Any, most: int = 25) -> Axes:
     ax.set_yticks(y, labels, fontsize=6)
     ax.axvline(model.threshold_, color=UNKNOWN, lw=1, ls="--")
     ax.set_xlim(-0.02, 1.02)
-    ax.set_xlabel(
-        "share of the drawn graphs (bar: 95% range that so many draws allow; dashed: threshold)",
-        fontsize=8,
-    )
+    bar = "bar: 95% range that so many draws allow; " if len(model.samples_) else ""
+    ax.set_xlabel(f"{_meaning(model)} ({bar}dashed: threshold)", fontsize=8)
     ax.set_title("unknown pairs, likeliest first", fontsize=9)
     return ax
 
@@ -127,15 +156,30 @@ def picture(model: Any) -> Figure:
     plot_known(axes[0, 0], problem.known, problem.names, places)
     plot_found(axes[0, 1], model, places)
     plot_probabilities(axes[1, 0], model)
-    plot_certainty(axes[1, 1], model)
-    facts = model.diagnostics_
-    figure.suptitle(
-        f"{facts['n']} variables, {facts['k']} observations, "
-        f"{facts['unknown_pairs']} unknown pairs, {len(model.samples_)} graphs drawn"
-        + ("" if facts["mle_exists"] else "; too few observations, covariance shrunk"),
-        fontsize=10,
-    )
+    if model.reasons_ is None:
+        plot_certainty(axes[1, 1], model)
+    else:
+        plot_reasons(axes[1, 1], model)
+    figure.suptitle(_headline(model), fontsize=10)
     return figure
+
+
+def _headline(model: Any) -> str:
+    facts = model.diagnostics_
+    words = [
+        f"{facts['n']} variables, {facts['k']} observations, {facts['unknown_pairs']} unknown pairs"
+    ]
+    if len(model.samples_):
+        words.append(f"{len(model.samples_)} graphs drawn")
+    if not facts.get("mle_exists", True):
+        words.append("too few observations, covariance shrunk")
+    gain = model.prior_gain_
+    if gain is not None:
+        words.append(
+            f"the prior gains {gain.bits:.2f} ± {gain.standard_error:.2f} bits a pair over the "
+            "edge rate"
+        )
+    return "; ".join(words)
 
 
 def plot_degree_histograms(sets: dict[str, dict[str, Any]]) -> Figure:

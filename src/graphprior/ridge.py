@@ -80,5 +80,3 @@ def _newton_step(
 def _inner(A: Matrix, B: Matrix) -> float:
     """Each pair once, the diagonal by half: the Hessian is symmetric in it."""
     return float(np.vdot(A, B)) / 2
-
-

@@ -70,7 +70,7 @@ def expectation_propagation(
     """Beliefs of all pairs together; ``log_odds`` (m,) are those of the prior."""
     r, q = sites or (1 / (s2 * expit(np.clip(log_odds, -15, 15))), np.zeros(len(b)))
     last = np.full(len(b), np.inf)
-    for iteration in range(1, MAX_ITER + 1):
+    for iteration in range(1, MAX_ITER + 1):  # noqa: B007 (it is reported)
         G = np.linalg.inv(F + np.diag(r))
         v = np.diag(G)
         precision, shift = np.maximum(1 / v - r, 1e-12), G @ (b + q) / v - q
@@ -81,9 +81,7 @@ def expectation_propagation(
         last = now.log_bf
         if change < TOLERANCE:
             break
-    return Beliefs(
-        now.log_bf, now.p, now.mean, now.variance, (r, q), change < TOLERANCE, iteration
-    )
+    return Beliefs(now.log_bf, now.p, now.mean, now.variance, (r, q), change < TOLERANCE, iteration)
 
 
 def log_evidence(F: Matrix, b: Vector, s2: float, a: npt.NDArray[np.bool_]) -> float:

@@ -119,7 +119,8 @@ def make_card(
         "kind": config.objective.kind,
         "graphs": facts,
         "command": f"graphprior train {source} --out {shlex.quote(out.name)} "
-        f"--kind {config.objective.kind} --steps {config.steps} --batch {config.batch} --seed {config.seed} --licence {licence}",
+        f"--kind {config.objective.kind} --steps {config.steps} --batch {config.batch} "
+        f"--seed {config.seed} --licence {licence}",
         "training": asdict(config),
         "parameters": count_parameters(state.network),
         "validation": {

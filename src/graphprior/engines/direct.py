@@ -82,16 +82,10 @@ def posterior_probabilities(
     U = unknown_mask(known)
     P = np.where(U, 1 / (1 + np.exp(-np.clip(reasons.posterior, -40, 40))), np.nan_to_num(known))
     np.fill_diagonal(P, 0.0)
-    diagnostics = {"passes": passes, **describe(reasons, evidence, U)}
+    diagnostics = {"passes": passes, "hidden_log_odds": hidden_log_odds(reasons, U)}
     return Posterior(P, P, P, np.zeros((0, *P.shape), np.uint8), diagnostics, reasons)
 
 
-def describe(reasons: Reasons, evidence: Evidence | None, U: Mask) -> dict[str, float | bool]:
-    """What was estimated on the way."""
-    facts: dict[str, float | bool] = {
-        "hidden_log_odds": float(reasons.hidden[U][0]) if U.any() else 0.0
-    }
-    if evidence is not None:
-        facts["slab_variance"] = evidence.slab.variance
-        facts["evidence_converged"] = evidence.beliefs.converged
-    return facts
+def hidden_log_odds(reasons: Reasons, U: Mask) -> float:
+    """The log-odds that being hidden gives, the same for all unknown pairs."""
+    return float(reasons.hidden[U][0]) if U.any() else 0.0

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import torch
-from arviz_stats.base import array_stats
+from arviz_stats.base.array import array_stats
 from scipy.stats import t as student
 
-from graphprior.engines.direct import Progress, certain_log_odds, describe, reason
+from graphprior.engines.direct import Progress, certain_log_odds, hidden_log_odds, reason
 from graphprior.engines.posterior import Posterior, Reasons
 from graphprior.errors import GraphPriorError
 from graphprior.evidence import Evidence
@@ -126,7 +126,6 @@ def sample(
     """M graphs, and edge probabilities averaged over all kept draws."""
     sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
     reasons, evidence = reason(known, prior, evidence, by_value=by_value, device=device)
-    U = unknown_mask(known)
     chains = _Chains(known, prior, evidence, reasons.hidden, rng.spawn(M), device)
     trace = _run(chains, sweeps, reasons, progress)
     P = _fill(known, trace.mean((0, 1)))
@@ -136,7 +135,7 @@ def sample(
     samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
     diagnostics = {
         "passes": sweeps.passes(len(chains.rows)),
-        **describe(reasons, evidence, U),
+        "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
         **convergence(trace),
     }
     return Posterior(P, low, high, samples, diagnostics, reasons)

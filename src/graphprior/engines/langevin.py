@@ -19,8 +19,9 @@ from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
 from graphprior.ggm import Likelihood
 from graphprior.graphs import Matrix
+from graphprior.marginal import MarginalLikelihood
 from graphprior.noise import Schedule, Score
-from graphprior.prior.protocol import Prior
+from graphprior.prior.protocol import EvidencePrior, Prior
 
 Progress = Callable[[int, int], None]
 
@@ -142,8 +143,12 @@ def sample_graphs(
     """M graphs from prior and likelihood (LPost), prior (LPr) or likelihood (LL) alone."""
     schedule = schedule or Schedule.linear()
     known_t = torch.tensor(known, dtype=torch.float64, device=resolve_device(device))
-    scores: list[Score] = [] if prior is None else [prior.score(known_t)]
-    scores += [] if likelihood is None else [likelihood]
+    if isinstance(prior, EvidencePrior) and isinstance(likelihood, MarginalLikelihood):
+        scores: list[Score] = [prior.score(known_t, likelihood.log_bf)]
+        likelihood = None
+    else:
+        scores = [] if prior is None else [prior.score(known_t)]
+        scores += [] if likelihood is None else [likelihood]
     if not scores:
         raise GraphPriorError("neither prior nor likelihood was given: there is nothing to follow")
     curvature = 0.0 if likelihood is None else likelihood.curvature(known_t.isnan())

@@ -1,4 +1,4 @@
-"""Are unknown pairs unknown because of what they are?
+"""Whether unknown pairs are unknown because of what they are.
 
 Users hide what they doubt, and in one of the paper's experiments a fifth of
 the hidden pairs are edges though an eighth of all pairs are. If an edge is r

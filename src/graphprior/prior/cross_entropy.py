@@ -50,16 +50,16 @@ class CrossEntropy:
         assert isinstance(network, EvidenceNetwork)
         return EvidenceNetworkPrior(network)
 
-    def loss(self, network: nn.Module, graphs: Sequence[Matrix], rng: np.random.Generator) -> Tensor:
+    def loss(
+        self, network: nn.Module, graphs: Sequence[Matrix], rng: np.random.Generator
+    ) -> Tensor:
         """Cross-entropy of a batch with evidence drawn from ``rng``."""
         a, is_pair = pad_pairs(graphs)
         ell = draw_evidence(a, is_pair, self, _generator(rng))
         return weighted_cross_entropy(network, a, ell, is_pair)
 
     @torch.inference_mode()
-    def validate(
-        self, network: nn.Module, graphs: Sequence[Matrix], seed: int
-    ) -> dict[str, float]:
+    def validate(self, network: nn.Module, graphs: Sequence[Matrix], seed: int) -> dict[str, float]:
         """Bits for each unknown pair on held-out graphs, by share unknown and evidence.
 
         ``rate ...`` is the same for a prior that knows only the density of these

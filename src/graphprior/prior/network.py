@@ -89,11 +89,13 @@ class Ends(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
+        """Gather."""
         ctx.n = x.shape[1]
         return _sum_of_ends(x)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
+        """Its transpose."""
         index = pair_index(ctx.n, grad.device)
         total = grad.new_zeros(len(grad), ctx.n, grad.shape[2])
         return total.index_add_(1, index.rows, grad).index_add_(1, index.cols, grad)
@@ -108,6 +110,7 @@ class Paths(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, messages: Tensor, n: int) -> tuple[Tensor, Tensor]:
+        """Gather."""
         full = _matrices(messages, n)
         channels = full.permute(0, 3, 1, 2).contiguous()
         ctx.save_for_backward(channels)
@@ -115,9 +118,8 @@ class Paths(torch.autograd.Function):
         return _both_triangles(P @ Q), full.sum(2)
 
     @staticmethod
-    def backward(  # type: ignore[override]
-        ctx: Any, of_paths: Tensor, of_rows: Tensor
-    ) -> tuple[Tensor, None]:
+    def backward(ctx: Any, of_paths: Tensor, of_rows: Tensor) -> tuple[Tensor, None]:
+        """Slopes of both outputs."""
         (channels,) = ctx.saved_tensors
         G = _matrices(of_paths.contiguous(), channels.shape[-1]).permute(0, 3, 1, 2).contiguous()
         P, Q = channels.chunk(2, 1)
@@ -130,10 +132,12 @@ class RowSums(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
+        """Gather."""
         return _matrices(x, n).sum(2)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
+        """Its transpose."""
         return _sum_of_ends(grad), None
 
 
@@ -193,7 +197,6 @@ class Layer(nn.Module):
         y = self.pair_in(torch.cat(parts, -1)).add_(ends).add_(self.whole(graph))
         return torch.add(h, self.out(F.relu(y, inplace=True)))
 
-
     def row_scale(self, size: Tensor) -> Tensor:
         """Means over all pairs of a node, sums over its edges."""
         K = self.message.out_features // 2
@@ -240,10 +243,13 @@ class EvidenceNetwork(nn.Module):
         base = ell + rate
         unknown = (~ell.isinf()).to(ell) * is_pair
         told = torch.stack(
-            [base.sigmoid(), unknown, torch.tanh(ell / 4), torch.tanh(ell), torch.tanh(base / 2)], -1
+            [base.sigmoid(), unknown, torch.tanh(ell / 4), torch.tanh(ell), torch.tanh(base / 2)],
+            -1,
         )
         share = unknown.sum(1, keepdim=True) / real
-        graph = torch.stack([size.log() - 3, share, rate / 2, (size * rate.sigmoid()).log() - 1], -1)
+        graph = torch.stack(
+            [size.log() - 3, share, rate / 2, (size * rate.sigmoid()).log() - 1], -1
+        )
         h = (self.pair_start(told) + self.graph_start(graph)) * is_pair[..., None]
         for layer in self.layers:
             h = layer(h, base, is_pair, size[..., None])

@@ -9,12 +9,15 @@ Tweedie's formula.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
 from torch import Tensor
 
 from graphprior.noise import Score, noise_log_odds, tweedie_score
+
+LogOdds = Callable[[Tensor], Tensor]
 
 
 class Prior(Protocol):
@@ -48,12 +51,18 @@ class EvidencePrior(ABC):
         0 for nothing, +inf or -inf for a known edge or non-edge.
         """
 
-    def score(self, known: Tensor) -> Score:
-        """Tweedie's score: known entries are evidence without noise."""
+    def score(self, known: Tensor, data: LogOdds | None = None) -> Score:
+        """Tweedie's score: known entries are evidence without noise.
+
+        With ``data``, log-odds that depend on the noisy graph, it is the score of
+        the posterior: the data are one more piece of evidence about each pair.
+        """
         certain = torch.where(known == 1, torch.inf, -torch.inf)
 
         def score(A_tilde: Tensor, sigma: float) -> Tensor:
-            ell = torch.where(known.isnan(), noise_log_odds(A_tilde, sigma), certain)
+            told = noise_log_odds(A_tilde, sigma)
+            told = told if data is None else told + data(A_tilde)
+            ell = torch.where(known.isnan(), told, certain)
             return tweedie_score(self.posterior_logits(ell).sigmoid(), A_tilde, sigma)
 
         return score

@@ -42,7 +42,9 @@ class ScoreMatching:
         assert isinstance(network, EDPGNN)
         return EDPGNNPrior(network)
 
-    def loss(self, network: nn.Module, graphs: Sequence[Matrix], rng: np.random.Generator) -> Tensor:
+    def loss(
+        self, network: nn.Module, graphs: Sequence[Matrix], rng: np.random.Generator
+    ) -> Tensor:
         """Loss of a batch with noise drawn from ``rng``."""
         noise = torch.Generator().manual_seed(int(rng.integers(2**62)))
         A, is_node = pad(graphs)

@@ -147,7 +147,7 @@ def train(
         batch = [learn[g] for g in rng.integers(len(learn), size=config.batch)]
         loss = config.objective.loss(state.network, batch, rng)
         state.optimizer.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(state.network.parameters(), 1.0)
         state.optimizer.step()
         state.loss = float(loss.detach())

@@ -1,0 +1,76 @@
+"""Checks of what a user passes to the estimator, with words that say what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from graphprior.engines.gibbs import Sweeps
+from graphprior.engines.langevin import resolve_device
+from graphprior.engines.run import ENGINES
+from graphprior.errors import GraphPriorError
+from graphprior.noise import Schedule
+
+
+def check_parameters(model: Any) -> None:
+    """Refuse parameters of a `PartialGGM` that make no sense."""
+    if model.engine not in ENGINES:
+        raise GraphPriorError(f"engine = {model.engine!r}: expected one of {list(ENGINES)}")
+    allowed = (None, "marginal", *(["plug-in"] if model.engine == "langevin" else []))
+    if model.likelihood not in allowed:
+        raise GraphPriorError(
+            f"likelihood = {model.likelihood!r} with engine {model.engine!r}: expected one of "
+            f"{list(allowed)}"
+        )
+    if model.hidden not in ("by value", "at random"):
+        raise GraphPriorError(f"hidden = {model.hidden!r}: expected 'by value' or 'at random'")
+    if model.variant not in ("LPost", "LPr", "LL"):
+        raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
+    for name in ("n_samples", "n_bootstrap"):
+        value = getattr(model, name)
+        if not isinstance(value, int | np.integer) or value < 1:
+            raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
+    if model.threshold is not None and not 0 < model.threshold <= 1:
+        raise GraphPriorError(f"threshold = {model.threshold}: expected a value in (0, 1]")
+    if model.p_m is not None and not 0 <= model.p_m <= 0.5:
+        raise GraphPriorError(f"p_m = {model.p_m}: the margin must lie between 0 and 0.5")
+    if not isinstance(model.schedule, Schedule | None):
+        raise GraphPriorError(f"schedule = {model.schedule!r}: expected a Schedule or None")
+    if not isinstance(model.sweeps, Sweeps | None):
+        raise GraphPriorError(f"sweeps = {model.sweeps!r}: expected Sweeps or None")
+    resolve_device(model.device)
+
+
+def refuse_misplaced(y: Any) -> None:
+    """A square second argument is meant as ``known``."""
+    if y is not None and (hasattr(y, "columns") or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
+        raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
+
+
+def refuse_words(X: Any) -> None:
+    """Name the column of a DataFrame that holds no numbers."""
+    for name in getattr(X, "columns", ()):
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise GraphPriorError(f"column {str(name)!r} of X is not numeric: {error}") from None
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A generator from whatever scikit-learn users pass as random_state."""
+    if isinstance(random_state, np.random.RandomState):
+        random_state = int(random_state.randint(2**31 - 1))
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise GraphPriorError(f"random_state = {random_state!r}: {error}") from None
+
+
+def position(node: Any, names: tuple[str, ...]) -> int:
+    """The column of a variable, by name or by number."""
+    if str(node) in names:
+        return names.index(str(node))
+    if isinstance(node, int | np.integer) and 0 <= node < len(names):
+        return int(node)
+    raise GraphPriorError(f"{node!r} is no variable: expected a name such as {names[0]!r}")

@@ -38,7 +38,7 @@ def evidence_of(known, F, b, variance=0.1, rate=0.3):
     odds = np.full(len(b), np.log(rate / (1 - rate)))
     beliefs = expectation_propagation(F, b, variance, odds)
     likelihood, slab = Coupled(F, b), Slab(variance, rate)
-    wishart = WishartPrior(float(len(known) + 2), np.eye(len(known)))
+    wishart = WishartPrior(len(known) + 2.0, np.ones(len(known)))
     return Evidence(len(known), rows, cols, likelihood, slab, wishart, beliefs)
 
 

@@ -46,11 +46,9 @@ def test_more_hidden_edges_give_more_log_odds_within_bounds(edges, gaps, low, hi
 
 
 def test_the_bounds_are_reached():
-    known = counted(0, 44_700, 300)  # of 44850 pairs
-    assert selection_log_odds(known, 150.0) > 5
-    assert selection_log_odds(counted(1, 10_000, 300), 34_849.0) <= LARGEST
-    lopsided = counted(0, 4_494_000, 3000)
-    assert selection_log_odds(lopsided, 4500.0) == LARGEST
+    """A thousand known gaps and no gap hidden: nobody is that sure of the ratio."""
+    assert selection_log_odds(counted(0, 1000, 46), 35.0) == LARGEST
+    assert selection_log_odds(counted(1000, 0, 46), 0.0) == -LARGEST
 
 
 @pytest.mark.parametrize("known", [nothing_known(6), random_graph(np.random.default_rng(0), 6)])
@@ -92,8 +90,8 @@ def test_where_edges_are_hidden_more_often_their_number_is_better_told(record_pr
     errors = {True: [], False: []}
     for seed in range(12):
         rng = np.random.default_rng(seed)
-        A = random_graph(rng, 12, 0.3)
-        X = simulate_observations(simulate_precision(A, rng, tries=20000), 60, rng)
+        A = random_graph(rng, 14, 0.2)
+        X = simulate_observations(simulate_precision(A, rng, tries=20000), 400, rng)
         problem = Problem.create(X, hidden_by_value(A, rng, 0.75, 0.15))
         seen = vech(problem.known)[~np.isnan(vech(problem.known))]
         prior = IndependentEdges((seen.sum() + 0.5) / (len(seen) + 1))

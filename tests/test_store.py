@@ -387,9 +387,8 @@ def test_a_checkpoint_names_its_kind(tmp_path, kind):
     config = replace(CONFIG, objective=OBJECTIVES[kind])
     save_checkpoint(tmp_path / "c", new_state(config), config, DATA)
     assert json.loads(parts(tmp_path / "c")[1]["config"])["kind"] == kind
-    assert type(load_checkpoint(tmp_path / "c", config, DATA).best) is type(
-        config.objective.build()
-    )
+    best = load_checkpoint(tmp_path / "c", config, DATA).best
+    assert type(best) is type(config.objective.build())
 
 
 def test_a_missing_checkpoint_is_refused(tmp_path):

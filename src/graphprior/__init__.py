@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from graphprior.engines.generate import draw_graphs
+from graphprior.engines.gibbs import Sweeps
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.graphs import Problem
@@ -20,6 +21,7 @@ __all__ = [
     "PartialGGM",
     "Problem",
     "Schedule",
+    "Sweeps",
     "TrainingConfig",
     "draw_graphs",
     "fit_prior",

@@ -23,14 +23,9 @@ from graphprior.explain import Explanation, explain_pair
 from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import partial_correlations
+from graphprior.networks import as_networkx
 from graphprior.noise import Schedule
-from graphprior.parameters import (
-    check_parameters,
-    generator,
-    position,
-    refuse_misplaced,
-    refuse_words,
-)
+from graphprior.parameters import check_parameters, generator, position, refuse_misplaced
 from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
@@ -49,17 +44,14 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         Name of a shipped prior, a .safetensors file, or a prior object. None:
         independent edges, at the rate seen among the known pairs.
     engine : "direct", "gibbs" or "langevin"
-        "direct" computes edge probabilities in a few passes of the prior and
-        draws nothing; "gibbs" draws whole graphs; "langevin" is Algorithm 1.
+        A few passes of the prior and nothing drawn, Gibbs, or Algorithm 1.
     likelihood : "marginal", "plug-in" or None
-        How the data speak: with the strength of an edge integrated out, or as
-        in the paper. None takes "plug-in" for "langevin", which alone has the
-        choice, and "marginal" for the others.
+        Strength of an edge integrated out, or as in the paper; only "langevin"
+        has the choice, and takes "plug-in" for None.
     variant : "LPost", "LPr" or "LL"
         Follow prior and likelihood, the prior alone, or the likelihood alone.
     hidden : "by value" or "at random"
-        Whether edges may be hidden more often than non-edges: the share of
-        edges among the unknown pairs is then estimated.
+        Whether the share of edges among the unknown pairs is estimated.
     temper : bool
         Believe the prior only as far as it predicts pairs that it is not shown.
     n_samples : int
@@ -163,8 +155,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         ``y`` is ignored.
         """
         check_parameters(self)
-        refuse_misplaced(y)
-        refuse_words(X)
+        refuse_misplaced(X, y)
         checked = validate_data(
             self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2,
             ensure_min_features=2,
@@ -296,18 +287,13 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
         check_is_fitted(self)
-        graph = nx.Graph()
-        graph.add_nodes_from(self.problem_.names)
-        rho = partial_correlations(self.precision_)
-        for i, j in np.argwhere(np.triu(self.adjacency_, 1) == 1):
-            graph.add_edge(
-                self.problem_.names[i],
-                self.problem_.names[j],
-                probability=float(self.edge_probabilities_[i, j]),
-                partial_correlation=float(rho[i, j]),
-                known=bool(self.problem_.O[i, j]),
-            )
-        return graph
+        return as_networkx(
+            self.adjacency_,
+            self.problem_.names,
+            probability=self.edge_probabilities_,
+            partial_correlation=partial_correlations(self.precision_),
+            known=self.problem_.O,
+        )
 
 
 def _warn(words: str) -> None:

@@ -45,8 +45,7 @@ def simulate_observations(Theta: Matrix, k: int, rng: np.random.Generator) -> Ma
     L = cholesky(Theta)
     if L is None:
         raise GraphPriorError("Theta is not positive definite: it is no precision matrix")
-    X: Matrix = np.linalg.solve(L.T, rng.standard_normal((len(Theta), k))).T
-    return X
+    return np.asarray(np.linalg.solve(L.T, rng.standard_normal((len(Theta), k))).T, np.float64)
 
 
 def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:

@@ -42,14 +42,10 @@ def check_parameters(model: Any) -> None:
     resolve_device(model.device)
 
 
-def refuse_misplaced(y: Any) -> None:
-    """A square second argument is meant as ``known``."""
+def refuse_misplaced(X: Any, y: Any) -> None:
+    """A square second argument is meant as ``known``; a column of words is named."""
     if y is not None and (hasattr(y, "columns") or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
         raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
-
-
-def refuse_words(X: Any) -> None:
-    """Name the column of a DataFrame that holds no numbers."""
     for name in getattr(X, "columns", ()):
         try:
             np.asarray(X[name], dtype=np.float64)

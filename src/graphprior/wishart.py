@@ -32,8 +32,7 @@ class WishartPrior:
 
     def posterior_mean(self, S: Matrix, k: int) -> Matrix:
         """E[Theta | X] for k observations with covariance ``S``."""
-        mean: Matrix = (self.nu + k) * np.linalg.inv(np.diag(self.psi) + k * S)
-        return mean
+        return np.asarray((self.nu + k) * np.linalg.inv(np.diag(self.psi) + k * S), np.float64)
 
 
 def log_marginal_likelihood(S: Matrix, k: int, prior: WishartPrior) -> float:

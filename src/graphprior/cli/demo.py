@@ -21,6 +21,9 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="Folder to write; must be new or empty.")] = Path(
         "demo-result"
     ),
+    engine: Annotated[
+        str, typer.Option(help="direct (no sampling), gibbs, or langevin (the paper's).")
+    ] = "gibbs",
     samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
     seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
@@ -38,11 +41,14 @@ def demo_command(
         f"pairs are known.\nPrior: {PRIOR}, learned from ego-nets of a music service."
     )
     model = fit_with_progress(
-        lambda report: PartialGGM(PRIOR, n_samples=samples, random_state=seed, progress=report),
+        lambda report: PartialGGM(
+            PRIOR, engine=engine, n_samples=samples, random_state=seed, progress=report
+        ),
         X,
         known,
     )
-    run = {"command": "demo", "prior": PRIOR, "arguments": {"n_samples": samples, "seed": seed}}
+    arguments = {"engine": engine, "n_samples": samples, "seed": seed}
+    run = {"command": "demo", "prior": PRIOR, "arguments": arguments}
     save_estimate(out, model, run, inputs)
     summarise(model, out, as_json)
     U = model.problem_.U

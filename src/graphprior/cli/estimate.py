@@ -68,18 +68,32 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"out": str(out), "edges_found": found, **facts})
         return
+    drawn = f" in {len(model.samples_)} graphs drawn" if len(model.samples_) else ""
     console().print(
         f"{facts['n']} variables, {facts['k']} observations, "
         f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
-        f"(in at least {facts['threshold']:.0%} of {len(model.samples_)} graphs drawn)"
+        f"(probability at least {facts['threshold']:.0%}{drawn})"
     )
     table = edge_table(model)
     for row in table[table["known"] == 0].head(5).itertuples():
-        bounds = f"{row.low:.2f} to {row.high:.2f}"
-        console().print(f"  {row.source} - {row.target}: {row.probability:.2f} ({bounds})")
+        console().print(f"  {row.source} - {row.target}: {row.probability:.2f}{_why(row)}")
+    if model.prior_gain_ is not None:
+        gain = model.prior_gain_
+        console().print(
+            f"the prior gains {gain.bits:.3f} +- {gain.standard_error:.3f} bits a pair over the "
+            f"edge rate on {gain.pairs} "
+            + ("known pairs hidden from it" if gain.known else "pairs' evidence")
+        )
     if model.prior is None and model.variant != "LL":
         console().print("no --prior was given: pairs were taken as independent of each other")
     console().print(f"wrote {out}/ (picture.png, edges.csv, graph.graphml, result.npz, run.json)")
+
+
+def _why(row: Any) -> str:
+    """Log-odds behind a probability where there are some, else the range that the draws allow."""
+    if not hasattr(row, "prior_log_odds"):
+        return f" ({row.low:.2f} to {row.high:.2f})"
+    return f" (log-odds: prior {row.prior_log_odds:+.1f}, data {row.data_log_odds:+.1f})"
 
 
 def estimate_command(
@@ -92,8 +106,19 @@ def estimate_command(
     prior: Annotated[
         str | None, typer.Option(help="Shipped prior or .safetensors; none: independent edges.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="How graphs are drawn.")] = "langevin",
+    engine: Annotated[
+        str, typer.Option(help="direct (no sampling), gibbs, or langevin (the paper's).")
+    ] = "direct",
+    likelihood: Annotated[
+        str | None, typer.Option(help="langevin only: plug-in (the paper's) or marginal.")
+    ] = None,
     variant: Annotated[str, typer.Option(help="LPost, LPr (no data) or LL (no prior).")] = "LPost",
+    hidden: Annotated[
+        str, typer.Option(help="Are edges hidden more often? 'by value' (estimate), 'at random'.")
+    ] = "by value",
+    temper: Annotated[
+        bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")
+    ] = False,
     samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
     threshold: Annotated[
         float | None, typer.Option(help="Probability at which a pair is an edge.")
@@ -112,7 +137,10 @@ def estimate_command(
     known_matrix = None if known is None else read_known(known, [str(c) for c in X.columns])
     arguments: dict[str, Any] = {
         "engine": engine,
+        "likelihood": likelihood,
         "variant": variant,
+        "hidden": hidden,
+        "temper": temper,
         "n_samples": samples,
         "threshold": threshold,
         "p_m": None if margin < 0 else margin,

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from graphprior.covariance import PrecisionEstimate
-from graphprior.engines import direct, gibbs, langevin
-from graphprior.engines.gibbs import Sweeps
+from graphprior.engines.direct import posterior_probabilities
+from graphprior.engines.gibbs import Sweeps, sample
+from graphprior.engines.langevin import sample_graphs
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
 from graphprior.evidence import Evidence
@@ -62,12 +63,12 @@ def run(
     evidence = data if isinstance(data, Evidence) else None
     if s.engine == "direct":
         able = needs_evidence_prior(prior, s)
-        return direct.posterior_probabilities(
+        return posterior_probabilities(
             problem.known, able, evidence, by_value=s.by_value, device=s.device, progress=s.progress
         )
     if s.engine == "gibbs":
         able = needs_evidence_prior(prior, s)
-        return gibbs.sample(
+        return sample(
             problem.known, able, evidence, rng, s.M, s.sweeps, s.by_value, s.device, s.progress
         )
     likelihood: Likelihood | None = None
@@ -75,6 +76,6 @@ def run(
         likelihood = MarginalLikelihood(evidence, s.device)
     elif isinstance(data, PrecisionEstimate):
         likelihood = PlugInLikelihood.create(data.Theta, data.S, problem.k, device=s.device)
-    return langevin.sample_graphs(
+    return sample_graphs(
         problem.known, prior, likelihood, rng, s.M, s.schedule, s.device, s.progress
     )

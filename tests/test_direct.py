@@ -199,7 +199,6 @@ def test_progress_counts_passes():
     )
     assert seen == [(1, 3), (2, 3), (3, 3)]
     assert found.diagnostics["passes"] == 3
-    assert found.diagnostics["slab_variance"] == evidence.slab.variance
 
 
 def test_a_batch_of_evidence_is_answered_as_its_parts(rng):

@@ -141,7 +141,6 @@ def test_any_shape_of_problem_has_evidence(n, k, unknown):
         assert np.abs(found.log_bf).max() < 3
 
 
-@pytest.mark.xfail(raises=ZeroDivisionError, strict=True, reason="ridge_mode at a mode")
 @pytest.mark.parametrize("known", [None, np.zeros((2, 2))])
 def test_uncorrelated_columns_are_no_obstacle(known):
     X = np.array([[1.0, 1], [1, -1], [-1, 1], [-1, -1]])

@@ -63,7 +63,10 @@ def test_the_added_pairs_only_pull_towards_nothing(edges, gaps, share):
     hidden = share * unknown
     found = selection_log_odds(known, hidden)
     with np.errstate(divide="ignore"):
-        of_edges, of_gaps = hidden / (hidden + edges), (unknown - hidden) / (unknown - hidden + gaps)
+        of_edges, of_gaps = (
+            hidden / (hidden + edges),
+            (unknown - hidden) / (unknown - hidden + gaps),
+        )
         plain = np.log(of_edges) - np.log(of_gaps)
     assert abs(found) <= abs(plain) + 1e-9
     assert found * plain >= -1e-9

@@ -225,9 +225,9 @@ def _weigh(
             likelihood, moment = coupled_likelihood(Theta, S, k, unknown, nuisance, ridge)
         log_odds = np.full(len(unknown[0]), logit(slab.rate))
         beliefs = _believe(likelihood, slab, log_odds, beliefs)
-        slab = _maximise(beliefs, moment(beliefs)[n:], start)
+        used, slab = slab, _maximise(beliefs, moment(beliefs)[n:], start)
     assert beliefs is not None
-    return Evidence(n, rows, cols, likelihood, slab, wishart, beliefs), slab
+    return Evidence(n, rows, cols, likelihood, used, wishart, beliefs), slab
 
 
 Moment = Callable[[Beliefs], Vector]

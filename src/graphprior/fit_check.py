@@ -47,10 +47,12 @@ class PriorGain:
         if self.bits > 0:
             return None
         what = "known pairs that were hidden from it" if self.known else "the data's evidence"
+        gain = f"(gain {self.bits:.3f} +- {self.standard_error:.3f} bits a pair)"
+        if self.bits > -self.standard_error:
+            return f"the prior predicts {what} no better than the edge rate alone {gain}"
         return (
-            f"the prior does not fit: it predicts {what} worse than the edge rate alone "
-            f"(gain {self.bits:.3f} +- {self.standard_error:.3f} bits a pair); use another prior, "
-            "none, or temper=True"
+            f"the prior does not fit: it predicts {what} worse than the edge rate alone {gain}; "
+            "use another prior, none, or temper=True"
         )
 
 

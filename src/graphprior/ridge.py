@@ -64,6 +64,8 @@ def _newton_step(
     V, r = np.zeros_like(slope), slope
     z = scale * r
     p, rz = z, _inner(r, z)
+    if rz <= 1e-30:
+        return V, 0.0
     enough = min(1e-2, np.sqrt(max(rz, 0.0)) * 1e-2) ** 2 * rz
     for _ in range(10 * len(W)):
         Hp = np.where(free, k * (W @ p @ W) + penalty * p, 0.0)
@@ -74,6 +76,7 @@ def _newton_step(
         if rz <= max(enough, 1e-30):
             break
         p = z + rz / last * p
+    V = (V + V.T) / 2  # what is not symmetric is rounding, and would grow
     return V, _inner(slope, V)
 
 

@@ -20,7 +20,9 @@ from graphprior.linalg import to_unit_diagonal
 
 Vector = npt.NDArray[np.float64]
 ROUNDS = 100
-LARGEST = 200.0  # nu beyond this many times n: no partial correlation is seen at all
+# nu beyond this many times n: no partial correlation is seen at all, and how small they are
+# cannot be told. Letting nu grow would take the first guess of their size far too small.
+LARGEST = 10.0
 
 
 @dataclass(frozen=True)
@@ -48,15 +50,15 @@ def log_marginal_likelihood(S: Matrix, k: int, prior: WishartPrior) -> float:
 def fit_wishart(S: Matrix, k: int) -> WishartPrior:
     """nu and psi of largest marginal likelihood.
 
-    In turn: psi by its fixed point psi_i = nu / ((nu + k) [inv(Psi + k S)]_ii),
-    where the slope is zero, and nu on a line with psi / nu held.
+    In turn: psi by its fixed point psi_i = nu / k (1 / [inv(Psi + k S)]_ii - psi_i),
+    where the slope is zero for psi_i alone, and nu on a line with psi / nu held.
     """
     R, scale = to_unit_diagonal(S)
     n = len(R)
     nu, psi = 2.0 * n, np.full(n, 1.6 * n)
     for _ in range(ROUNDS):
         for _ in range(3):
-            psi = nu / ((nu + k) * np.diag(np.linalg.inv(np.diag(psi) + k * R)))
+            psi = nu / k * (1 / np.diag(np.linalg.inv(np.diag(psi) + k * R)) - psi)
         last, nu = nu, _best_nu(R, k, psi / nu)
         psi = psi * nu / last
         if abs(np.log(nu / last)) < 1e-3:

@@ -1,4 +1,8 @@
-"""Drawing whole graphs from a prior: Algorithm 1 with nothing known and no data."""
+"""Drawing whole graphs from a prior: nothing known, no data.
+
+A prior that answers evidence reveals a graph a few pairs at a time; one that
+gives scores runs Algorithm 1.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +12,13 @@ from functools import partial
 import numpy as np
 import torch
 
+from graphprior.engines.gibbs import ONE_BY_ONE, Sweeps, sample
 from graphprior.engines.langevin import Progress, sample_graphs
+from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix, nothing_known
 from graphprior.noise import Schedule
-from graphprior.prior.protocol import Prior
+from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large
 
 # The paper's schedule starts where the sum of many noisy pairs still tells the density of a graph
@@ -20,16 +26,22 @@ from graphprior.prior.resolve import refuse_too_large
 # Drawing from the prior alone starts uninformed and takes longer steps.
 GENERATION = Schedule.geometric(L=40, sigma_1=2.0, sigma_L=0.1, T=80, epsilon=5e-4)
 
+# Early pairs are drawn with little to go by; one sweep sets them right by the later ones.
+REVEAL = Sweeps(reveal=60, burn_in=0, keep=1, blocks=30)
+
 
 def draw_graphs(
     prior: Prior,
     sizes: Sequence[int],
     seed: int = 0,
-    schedule: Schedule = GENERATION,
+    schedule: Schedule | None = None,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
 ) -> list[Matrix]:
-    """One graph of each size, smallest first; graphs of one size are one batch."""
+    """One graph of each size, smallest first; graphs of one size are one batch.
+
+    ``schedule`` makes it Algorithm 1 for any prior.
+    """
     if not len(sizes) or min(sizes) < 2:
         raise GraphPriorError(f"sizes {list(sizes)[:5]}: expected at least one, each from 2 on")
     groups = sorted(set(sizes))
@@ -39,9 +51,27 @@ def draw_graphs(
         refuse_too_large(n, M, prior)
         report = None if progress is None else partial(_report, progress, g, len(groups))
         rng = np.random.default_rng([seed, n])
-        drawn = sample_graphs(nothing_known(n), prior, None, rng, M, schedule, device, report)
+        drawn = _draw(prior, n, M, rng, schedule, device, report)
         graphs += list(drawn.samples.astype(np.float64))
     return graphs
+
+
+def _draw(
+    prior: Prior,
+    n: int,
+    M: int,
+    rng: np.random.Generator,
+    schedule: Schedule | None,
+    device: str | torch.device,
+    report: Progress | None,
+) -> Posterior:
+    if isinstance(prior, EvidencePrior) and schedule is None:
+        sweeps = REVEAL if prior.allows_all_graphs else ONE_BY_ONE
+        return sample(
+            nothing_known(n), prior, None, rng, M, sweeps, False, str(device), report
+        )
+    schedule = schedule or GENERATION
+    return sample_graphs(nothing_known(n), prior, None, rng, M, schedule, device, report)
 
 
 def _report(progress: Progress, group: int, groups: int, done: int, total: int) -> None:

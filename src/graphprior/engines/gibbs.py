@@ -40,10 +40,10 @@ class Sweeps:
     a time: exact, and slow.
     """
 
-    reveal: int | None = 16
-    burn_in: int = 2
-    keep: int = 6
-    blocks: int | None = 6
+    reveal: int | None = 8
+    burn_in: int = 1
+    keep: int = 4
+    blocks: int | None = 4
 
     def __post_init__(self) -> None:
         if min(self.reveal or 1, self.keep, self.burn_in + 1, self.blocks or 1) < 1:

@@ -21,11 +21,17 @@ from graphprior.thresholds import default_threshold, threshold_estimate
 from oracles import random_graph, random_precision, random_problem, relabel
 
 SHORT = Schedule.linear(L=3, T=5)
-quick = {"n_samples": 3, "schedule": SHORT, "random_state": 0}
+quick = {"engine": "langevin", "n_samples": 3, "schedule": SHORT, "random_state": 0}
 
 
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
-@parametrize_with_checks([PartialGGM(n_samples=2, schedule=SHORT, n_bootstrap=3)])
+@parametrize_with_checks(
+    [
+        PartialGGM(),
+        PartialGGM(engine="gibbs", n_samples=2),
+        PartialGGM(engine="langevin", n_samples=2, schedule=SHORT, n_bootstrap=3),
+    ]
+)
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -74,7 +80,9 @@ def test_theorem_1_more_data_and_more_samples_find_the_graph():
 
     def wrong(k, M, tau):
         X = simulate_observations(Theta_0, k, rng)
-        model = PartialGGM(IndependentEdges(0.5), n_samples=M, threshold=tau, random_state=k)
+        model = PartialGGM(
+            IndependentEdges(0.5), engine="langevin", n_samples=M, threshold=tau, random_state=k
+        )
         model.set_params(schedule=Schedule.linear(T=100))
         return np.mean(model.fit(X, known=known).adjacency_[np.isnan(known)] != A[np.isnan(known)])
 
@@ -91,7 +99,9 @@ def test_only_the_chosen_scores_matter(rng, variant):
     other = rng.permuted(problem.X, axis=0)
 
     def fit(X, prior):
-        model = PartialGGM(prior, variant=variant, n_samples=20, p_m=None, random_state=0)
+        model = PartialGGM(
+            prior, engine="langevin", variant=variant, n_samples=20, p_m=None, random_state=0
+        )
         model.set_params(schedule=Schedule.linear(T=60))
         return model.fit(X).edge_probabilities_
 
@@ -117,7 +127,7 @@ def test_a_prior_moves_the_answer_its_way(rng):
 def test_same_seed_same_answer_whatever_kind_of_seed(rng):
     _, problem = random_problem(rng, n=6)
     fit = lambda seed: (  # noqa: E731
-        PartialGGM(n_samples=4, schedule=SHORT, random_state=seed)
+        PartialGGM(engine="langevin", n_samples=4, schedule=SHORT, random_state=seed)
         .fit(problem.X, known=problem.known)
         .samples_.tobytes()
     )
@@ -203,7 +213,7 @@ def test_too_few_observations_are_told_in_warning_and_diagnostics(rng):
 def test_more_columns_than_memory_are_refused_before_anything_starts(variant):
     X = np.zeros((2, 300_000))
     X[1] = 1
-    model = PartialGGM(EDPGNNPrior(EDPGNN()), variant=variant)
+    model = PartialGGM(EDPGNNPrior(EDPGNN()), engine="langevin", variant=variant)
     with pytest.raises(GraphPriorError, match="300000 columns: about"):
         model.fit(X)
 

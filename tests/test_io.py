@@ -70,7 +70,7 @@ def refused(message):
 def model():
     _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
     X = pd.DataFrame(problem.X, columns=ODD_NAMES)
-    estimator = PartialGGM(n_samples=7, schedule=QUICK, random_state=0)
+    estimator = PartialGGM(engine="gibbs", n_samples=7, random_state=0)
     return estimator.fit(X, known=problem.known)
 
 

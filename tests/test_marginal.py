@@ -3,6 +3,7 @@ import pytest
 import torch
 
 from enumeration import evidence_of, exact_marginals, random_prior, small_problem
+from graphprior import PartialGGM
 from graphprior.engines.langevin import sample_graphs
 from graphprior.evidence import data_evidence
 from graphprior.ggm import simulate_observations
@@ -175,3 +176,17 @@ def test_langevin_with_independent_edges_finds_what_strong_data_say(record_prope
     record_property("largest_gap_to_expectation_propagation", gap)
     assert (found.edge_probabilities[A == 1] > 0.9).all()
     assert (vech(found.edge_probabilities)[vech(A) == 0] < 0.3).all()
+
+
+def test_the_likelihood_alone_finds_what_strong_data_say():
+    """Variant LL of Langevin: independent edges at the rate of the data stand in for a prior."""
+    rng = np.random.default_rng(0)
+    A = all_graphs(4)[0b011001]
+    X = simulate_observations(np.eye(4) + 0.45 * A, 500, rng)
+    model = PartialGGM(
+        variant="LL", engine="langevin", likelihood="marginal", schedule=ANNEALED, n_samples=20,
+        random_state=0,
+    )  # fmt: skip
+    P = model.fit(X).edge_probabilities_
+    assert (P[A == 1] > 0.9).all()
+    assert (vech(P)[vech(A) == 0] < 0.4).all()

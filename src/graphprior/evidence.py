@@ -103,7 +103,7 @@ class Evidence:
             "slab_variance": self.slab.variance,
             "edge_rate": self.slab.rate,
             "wishart_nu": self.wishart.nu,
-            "evidence_converged": self.beliefs.converged,
+            "evidence_converged": bool(self.beliefs.converged),
             "evidence_spread": float(self.beliefs.log_bf.std()),
         }
 
@@ -158,7 +158,9 @@ def integrate_out(
     Also the nuisance's mean as a linear function of the others' strengths:
     (slope, mean at zero).
     """
-    inner = F[np.ix_(nuisance, nuisance)] + np.diag(precision)
+    inner = F[np.ix_(nuisance, nuisance)]
+    # Dependent variables leave a direction without information: keep it solvable.
+    inner = inner + np.diag(precision + 1e-9 * np.diag(inner))
     across = F[np.ix_(nuisance, ~nuisance)]
     right = np.column_stack([across, b[nuisance]])
     solved = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
@@ -241,7 +243,8 @@ def coupled_likelihood(
     is_nuisance = np.arange(len(rows)) < len(ridge)
     told = linearise(Theta, S, k, rows, cols)
     F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
-    inner = told.F[: len(ridge), : len(ridge)] + np.diag(ridge)
+    inner = told.F[: len(ridge), : len(ridge)]
+    inner = inner + np.diag(ridge + 1e-9 * np.diag(inner))
     own_variance = np.diag(np.linalg.inv(inner))
 
     def moment(beliefs: Beliefs) -> Vector:

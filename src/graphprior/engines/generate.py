@@ -67,9 +67,7 @@ def _draw(
 ) -> Posterior:
     if isinstance(prior, EvidencePrior) and schedule is None:
         sweeps = REVEAL if prior.allows_all_graphs else ONE_BY_ONE
-        return sample(
-            nothing_known(n), prior, None, rng, M, sweeps, False, str(device), report
-        )
+        return sample(nothing_known(n), prior, None, rng, M, sweeps, False, str(device), report)
     schedule = schedule or GENERATION
     return sample_graphs(nothing_known(n), prior, None, rng, M, schedule, device, report)
 

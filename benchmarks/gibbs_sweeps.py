@@ -2,8 +2,8 @@
 
     python benchmarks/gibbs_sweeps.py [--prior egonets] [--graphs 10]
 
-Validation problems: graphs of the training set, half of them unknown (or a tenth, for priors of larger
-graphs), k/|U| = 0.35. `bits` is the cross-entropy of the edge probabilities with the truth.
+Problems: graphs of the training set, half of their pairs unknown (a tenth for `barabasi-albert`),
+k/|U| = 0.35. `bits` is the cross-entropy of the edge probabilities with the truth.
 """
 
 from __future__ import annotations

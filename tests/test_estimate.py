@@ -253,7 +253,7 @@ def test_dependent_columns_are_named_and_not_called_too_few_observations(rng):
 def test_without_data_the_number_of_observations_is_not_blamed(rng):
     X = rng.standard_normal((4, 10))
     model = PartialGGM(variant="LPr", p_m=None, **quick).fit(X)  # a warning would be an error
-    assert model.diagnostics_["mle_exists"] is False
+    assert model.Theta_hat_ is None
 
 
 def test_progress_covers_bootstrap_and_chains(rng):

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from graphprior.cli.common import console, print_json
 from graphprior.prior.store import load_prior, read_card, shipped_priors
@@ -25,7 +25,15 @@ def priors_command(
     if as_json:
         print_json(cards)
         return
-    table = Table("name", "kind", "graphs", "nodes", "density", "steps", "validation loss")
+    table = Table(
+        Column("name", no_wrap=True),
+        "kind",
+        "graphs",
+        "nodes",
+        "density",
+        "steps",
+        "validation loss",
+    )
     for prior, card in cards.items():
         graphs, sizes = card["graphs"], [int(n) for n in card["graphs"]["sizes"]]
         table.add_row(

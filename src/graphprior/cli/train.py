@@ -58,7 +58,11 @@ def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
 def _graphs(graphs: Path, count: int, seed: int) -> tuple[str, list[Matrix]]:
     """The training graphs and what the card calls them; a file comes before a family's name."""
     if not graphs.exists() and str(graphs) in GENERATED:
-        return f"{graphs} --count {count}", generate(str(graphs), count, seed)
+        return f"{graphs} --count {count}", check_graphs(generate(str(graphs), count, seed))
+    if not graphs.exists():
+        raise GraphPriorError(
+            f"{graphs}: no such file or folder, nor a family to generate ({', '.join(GENERATED)})"
+        )
     # A card travels: it names a relative path as given, never a folder of this machine.
     source = graphs.name if graphs.is_absolute() else graphs.as_posix()
     return shlex.quote(source), check_graphs(read_graphs(graphs))
@@ -158,11 +162,11 @@ def train_command(
     if out.suffix != ".safetensors":
         raise GraphPriorError(f"--out {out}: a prior's file name ends in .safetensors")
     check_seed(seed)
+    if kind not in OBJECTIVES:
+        raise GraphPriorError(f"--kind {kind}: expected one of {', '.join(OBJECTIVES)}")
     source, matrices = _graphs(graphs, count, seed)
     if graphs.resolve() == out.with_suffix(".json").resolve():
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
-    if kind not in OBJECTIVES:
-        raise GraphPriorError(f"--kind {kind}: expected one of {', '.join(OBJECTIVES)}")
     config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
     state = _start(matrices, out, config, restart, str(resolve_device(device)))
     facts = describe_graphs(matrices, source)

@@ -125,10 +125,13 @@ def draw_hidden(
     of_new_nodes = new[:, rows] | new[:, cols]
     hidden = torch.where((kind >= 0.625) & (kind < 0.75), of_new_nodes, hidden)
     hidden = (hidden | (kind >= 0.75)) & is_pair
-    # A graph without a question teaches nothing; its one question was not chosen by value.
+    # A graph without a question teaches nothing: one is asked, and told that it was not hidden.
     empty = ~hidden.any(1)
-    hidden[empty, torch.randint(P, (B,), generator=generator)[empty]] = True
-    return hidden & is_pair, told.masked_fill(empty[:, None], 0.0)
+    one = torch.rand(B, P, generator=generator).masked_fill(~is_pair, -1.0).argmax(1)
+    hidden[empty, one[empty]] = True
+    shown = torch.log1p(-share * told.clamp(max=0).exp())
+    shown = shown - torch.log1p(-share * (-told).clamp(max=0).exp())
+    return hidden, torch.where(empty[:, None], shown, told)
 
 
 def gaussian_channel(a: Tensor, strength: Tensor, generator: torch.Generator) -> Tensor:
@@ -182,7 +185,8 @@ def _bits(
     density = _density(graphs)
     for start in range(0, len(graphs), batch):
         a, is_pair = pad_pairs(graphs[start : start + batch])
-        hidden = (torch.rand(a.shape, generator=generator) < share) & is_pair
+        chance = torch.rand(a.shape, generator=generator).masked_fill(~is_pair, 2.0)
+        hidden = (chance < share) | (chance == chance.amin(1, keepdim=True))  # at least one
         data = torch.zeros_like(a)
         if ratio is not None:
             data = slab_channel(a, torch.full_like(a, ratio), generator)

@@ -67,7 +67,8 @@ def main() -> None:
             p = on_unknown(found.edge_probabilities, np.isnan(known))
             table.setdefault(str(sweeps), []).append({
                 "bits": bits(truth, p), "passes": found.diagnostics["passes"],
-                "r_hat": found.diagnostics["r_hat"], "ess": found.diagnostics["ess"],
+                "r_hat": found.diagnostics["r_hat"] or np.nan,
+                "ess": found.diagnostics["ess"] or np.nan,
                 "cpu_seconds": time.process_time() - start,
             })  # fmt: skip
     for name, runs in table.items():

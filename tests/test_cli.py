@@ -395,6 +395,7 @@ def test_train_never_replaces_the_graphs_it_was_given(here, tmp_path):
 def test_estimate_as_a_process_prints_json_alone_and_writes_a_whole_result(inputs):
     before = listing(inputs)
     words = ["estimate", "x.csv", "--known", "half.csv", "--prior", "tiny.safetensors"]
+    words += ["--engine", "langevin"]
     code, out, err = run(inputs, *words, "--samples", "3", "--out", "new/result", "--json")
     assert (code, err) == (0, "")
     summary = strict_json(out)
@@ -445,6 +446,7 @@ def test_json_is_valid_and_alone_even_beside_a_note(here, inputs):
 def test_too_few_observations_are_an_answer_with_a_note(here, inputs, rng):
     write_observations(inputs / "few.csv", rng, k=3)
     words = ["estimate", "few.csv", "--variant", "LL", "--margin=-1", "--out", "result"]
+    words += ["--engine", "langevin"]
     outcome = here(*words, "--samples", "1")
     assert outcome.code == 0
     assert outcome.err.splitlines()[0].startswith("note: k = 3 observations are too few")
@@ -455,6 +457,7 @@ def test_an_interrupted_estimate_says_so_in_one_line_and_writes_nothing(here, in
     ctrl_c = threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT))
     ctrl_c.start()
     words = ["estimate", "x.csv", "--prior", "tiny.safetensors", "--samples", "500"]
+    words += ["--engine", "langevin"]
     outcome = here(*words, "--out", "result")
     ctrl_c.join()
     assert outcome == Outcome(130, "", "graphprior: interrupted\n")

@@ -75,16 +75,15 @@ def test_conjugate_gradients_solve_the_system(rng):
 
 def test_the_cavity_is_right_to_first_order_in_the_others_variance(rng):
     """1 / (diagonal of the inverse) less the pair's own, when all others are pinned near 0."""
-    thin, F, b, *_ = both(rng, 12, 40, 0.2)
+    thin, F, b, *_ = both(rng, 12, 40, 0.5)
     pinned = np.full(len(b), 1e-6)
-    np.testing.assert_allclose(thin.cavity_precision(pinned), thin.precision, rtol=1e-2)
-    r = np.full(len(b), 500.0)
-    v = np.diag(np.linalg.inv(F + np.diag(r)))
-    exact = 1 / v - r
+    np.testing.assert_allclose(thin.cavity_precision(pinned), thin.precision, rtol=1e-3)
+    r = np.full(len(b), 100.0)
+    exact = 1 / np.diag(np.linalg.inv(F + np.diag(r))) - r
     found = thin.cavity_precision(1 / (thin.precision + r))
     assert (found <= thin.precision + 1e-9).all()
-    assert np.abs(found / exact - 1).mean() < np.abs(thin.precision / exact - 1).mean()
-    np.testing.assert_allclose(found, exact, rtol=0.1)
+    assert np.abs(found / exact - 1).mean() < np.abs(thin.precision / exact - 1).mean() / 3
+    np.testing.assert_allclose(found, exact, rtol=0.03)
 
 
 def test_beliefs_are_near_those_of_full_expectation_propagation(record_property):

@@ -190,7 +190,7 @@ def test_a_prior_of_some_graphs_only_yields_those():
     known = nothing_known(4)
     known[0, 1] = known[1, 0] = 1.0
     evidence = evidence_of(known, 20 * np.eye(5), np.array([3.0, -2, 4, 0, 1]))
-    graphs, p = exact_posterior(known, prior, evidence)
+    graphs, _ = exact_posterior(known, prior, evidence)
     allowed = {A.astype(np.uint8).tobytes() for A in graphs}
     found = sample(known, prior, evidence, np.random.default_rng(0), 200)
     drawn = {A.tobytes() for A in found.samples}
@@ -206,8 +206,8 @@ def test_how_well_chains_agree_is_told():
     assert 0.99 < facts["r_hat"] < 1.2
     assert 40 < facts["ess"] <= 20 * 20 * 2
     alone = sample(problem.known, prior, evidence, np.random.default_rng(0), 1, sweeps).diagnostics
-    assert np.isnan(alone["r_hat"])
-    assert np.isnan(alone["ess"])
+    assert alone["r_hat"] is None
+    assert alone["ess"] is None
 
 
 def test_chains_that_disagree_are_seen(rng):
@@ -218,7 +218,7 @@ def test_chains_that_disagree_are_seen(rng):
     assert convergence(alike)["ess"] > 200
     assert convergence(apart)["r_hat"] > 2
     assert convergence(apart)["ess"] < 40
-    assert np.isnan(convergence(np.full((8, 50, 6), 0.5))["r_hat"])
+    assert convergence(np.full((8, 50, 6), 0.5))["r_hat"] is None
 
 
 @pytest.mark.parametrize("sweeps", [SHORT, ONE_BY_ONE, Sweeps(), Sweeps(3, 1, 2, 4)])

@@ -20,7 +20,7 @@ from graphprior.cli.common import (
     progress,
     versions,
 )
-from graphprior.engines.generate import GENERATION, draw_graphs
+from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs, write_npz
@@ -97,11 +97,11 @@ def sample_command(
         raise GraphPriorError(f"--compare {compare}: expected graphs of at least 2 nodes")
     card = read_card(prior)
     sizes = draw_sizes(card, nodes, count, seed)
-    schedule = Schedule.linear() if paper_schedule else GENERATION
+    schedule = Schedule.linear() if paper_schedule else None
     with progress("drawing graphs") as report:
         graphs = draw_graphs(network, sizes, seed, schedule, device, report)
     facts: dict[str, Any] = {"prior": Path(prior).name, "seed": seed, "count": count}
-    facts |= {"schedule": "paper" if paper_schedule else "generation"}
+    facts |= {"schedule": "paper" if paper_schedule else "usual"}
     facts |= {"drawn": graph_statistics(graphs), "versions": versions(), "machine": machine()}
     given = card.get("graphs", {}).get("statistics") if real is None else graph_statistics(real)
     if given:

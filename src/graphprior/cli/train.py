@@ -9,6 +9,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from graphprior.cli.common import (
@@ -21,11 +22,13 @@ from graphprior.cli.common import (
     versions,
 )
 from graphprior.datasets import GENERATED, generate
+from graphprior.engines.generate import draw_graphs
 from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs
 from graphprior.prior.edp_gnn import count_parameters
+from graphprior.prior.protocol import EvidencePrior
 from graphprior.prior.store import (
     graphs_hash,
     load_checkpoint,
@@ -41,6 +44,8 @@ from graphprior.prior.training import (
     train,
 )
 from graphprior.statistics import graph_statistics
+
+DRAWN = 20  # graphs drawn for the card
 
 
 def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
@@ -113,6 +118,14 @@ def _run(
     return True
 
 
+def drawn_statistics(prior: Any, sizes: list[int], seed: int) -> dict[str, Any] | None:
+    """What the prior draws, to set beside its training set; None where drawing takes minutes."""
+    if not isinstance(prior, EvidencePrior):
+        return None
+    chosen = np.random.default_rng(seed).choice(sizes, DRAWN)
+    return graph_statistics(draw_graphs(prior, [int(n) for n in chosen], seed))
+
+
 def make_card(
     out: Path, facts: dict[str, Any], config: TrainingConfig, state: TrainingState
 ) -> dict[str, Any]:
@@ -180,8 +193,10 @@ def train_command(
             f"stopped at step {state.step} of {steps}; the same command goes on from there"
         )
         raise typer.Exit(130)
+    prior = config.objective.prior(state.best)
     card = make_card(out, {**facts, "licence": licence}, config, state)
-    save_prior(config.objective.prior(state.best), out, card)
+    card["drawn"] = drawn_statistics(prior, [len(A) for A in matrices], seed)
+    save_prior(prior, out, card)
     checkpoint_path(out).unlink(missing_ok=True)
     console().print(f"wrote {out} and {out.with_suffix('.json')}")
     if as_json:

@@ -11,7 +11,6 @@ saves passes of the prior. M chains are one batch; each has its own generator.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -178,13 +177,13 @@ def _fill(known: Matrix, values: Vector) -> Matrix:
     return A
 
 
-def convergence(trace: npt.NDArray[np.float64]) -> dict[str, Any]:
+def convergence(trace: npt.NDArray[np.float64]) -> dict[str, float | None]:
     """R-hat and effective sample size of the expected number of edges, over chains and sweeps.
 
-    nan where there are too few chains or sweeps to tell, or nothing varies.
+    None where there are too few chains or sweeps to tell, or nothing varies.
     """
     edges = trace.sum(-1)
-    facts = {"r_hat": float("nan"), "ess": float("nan")}
+    facts: dict[str, float | None] = {"r_hat": None, "ess": None}
     if edges.shape[0] > 1 and edges.shape[1] > 3 and np.ptp(edges) > 1e-9:
         facts["r_hat"] = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
         facts["ess"] = float(array_stats.ess(edges, chain_axis=0, draw_axis=1))

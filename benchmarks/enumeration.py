@@ -1,0 +1,77 @@
+"""Engines against listing all graphs of four nodes: largest error of an edge's probability.
+
+    python benchmarks/enumeration.py
+
+Exact priors with random weights, nothing known, evidence of simulated data. The exact posterior weighs
+each of the 64 graphs by prior and integrated likelihood. `coupling` is the largest correlation in the
+Fisher information of the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from record import save
+
+from graphprior import Schedule, Sweeps
+from graphprior.engines.direct import posterior_probabilities
+from graphprior.engines.gibbs import sample
+from graphprior.engines.langevin import sample_graphs
+from graphprior.engines.posterior import Posterior
+from graphprior.evidence import data_evidence
+from graphprior.ggm import simulate_observations, simulate_precision
+from graphprior.graphs import Problem, vech
+from graphprior.marginal import MarginalLikelihood
+from graphprior.prior.exact import FiniteGraphs, all_graphs
+from graphprior.spike_slab import log_evidence
+
+LONG = Schedule.geometric(20, 1.0, 0.1, 100, 1e-3)
+
+
+def main() -> None:
+    """Measure and keep."""
+    graphs, rows = all_graphs(4), []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        prior = FiniteGraphs(list(graphs), 1.5 * rng.normal(size=len(graphs)))
+        A = graphs[rng.integers(len(graphs))]
+        k = (20, 60, 200)[seed % 3]
+        problem = Problem.create(simulate_observations(simulate_precision(A, rng, 200), k, rng))
+        evidence = data_evidence(problem)
+        F, b = evidence.coupled
+        s2 = evidence.slab.variance
+        weight = prior.log_weights.numpy() + [
+            log_evidence(F, b, s2, vech(A) == 1) for A in graphs
+        ]  # fmt: skip
+        weight = np.exp(weight - weight.max())
+        exact = np.einsum("g,gp->p", weight / weight.sum(), vech(graphs))
+        known, mine = problem.known, np.random.default_rng(seed)
+        likelihood = MarginalLikelihood(evidence)
+        engines: dict[str, Callable[[], Posterior]] = {
+            "direct, 1 pass": lambda: posterior_probabilities(known, prior, evidence, 1),
+            "direct": lambda: posterior_probabilities(known, prior, evidence),
+            "gibbs, one by one": lambda: sample(
+                known, prior, evidence, mine, 100, Sweeps(None, 5, 60, None)
+            ),
+            "gibbs, blocks of two": lambda: sample(
+                known, prior, evidence, mine, 100, Sweeps(3, 5, 60, 3)
+            ),
+            "langevin, paper's schedule": lambda: sample_graphs(
+                known, prior, likelihood, mine, 200
+            ),
+            "langevin, longer": lambda: sample_graphs(
+                known, prior, likelihood, mine, 200, LONG
+            ),
+        }  # fmt: skip
+        d = np.sqrt(np.diag(F))
+        coupling = float(np.abs(F / np.outer(d, d) - np.eye(len(d))).max())
+        for engine, run in engines.items():
+            error = float(np.abs(vech(run().edge_probabilities) - exact).max())
+            rows.append({"seed": seed, "k": k, "coupling": coupling, "engine": engine,
+                         "largest_error": error})  # fmt: skip
+    save("enumeration", "python benchmarks/enumeration.py", rows)
+
+
+if __name__ == "__main__":
+    main()

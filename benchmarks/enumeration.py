@@ -2,9 +2,9 @@
 
     python benchmarks/enumeration.py
 
-Exact priors with random weights, nothing known, evidence of simulated data. The exact posterior weighs
-each of the 64 graphs by prior and integrated likelihood. `coupling` is the largest correlation in the
-Fisher information of the pairs.
+Exact priors with random weights, nothing known, evidence of simulated data. The exact posterior
+weighs each of the 64 graphs by prior and integrated likelihood. `coupling` is the largest
+correlation in the Fisher information of the pairs.
 """
 
 from __future__ import annotations
@@ -19,14 +19,30 @@ from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import sample
 from graphprior.engines.langevin import sample_graphs
 from graphprior.engines.posterior import Posterior
-from graphprior.evidence import data_evidence
+from graphprior.evidence import Evidence, data_evidence
 from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Problem, vech
+from graphprior.graphs import Matrix, Problem, vech
 from graphprior.marginal import MarginalLikelihood
 from graphprior.prior.exact import FiniteGraphs, all_graphs
 from graphprior.spike_slab import log_evidence
 
 LONG = Schedule.geometric(20, 1.0, 0.1, 100, 1e-3)
+
+
+def runs(
+    known: Matrix, prior: FiniteGraphs, evidence: Evidence, rng: np.random.Generator
+) -> dict[str, Callable[[], Posterior]]:
+    """The engines compared, by name."""
+    likelihood = MarginalLikelihood(evidence)
+    one_by_one, blocks = Sweeps(None, 5, 60, None), Sweeps(3, 5, 60, 3)
+    return {
+        "direct, 1 pass": lambda: posterior_probabilities(known, prior, evidence, 1),
+        "direct": lambda: posterior_probabilities(known, prior, evidence),
+        "gibbs, one by one": lambda: sample(known, prior, evidence, rng, 100, one_by_one),
+        "gibbs, blocks of two": lambda: sample(known, prior, evidence, rng, 100, blocks),
+        "langevin, paper's schedule": lambda: sample_graphs(known, prior, likelihood, rng, 200),
+        "langevin, longer": lambda: sample_graphs(known, prior, likelihood, rng, 200, LONG),
+    }
 
 
 def main() -> None:
@@ -46,24 +62,7 @@ def main() -> None:
         ]  # fmt: skip
         weight = np.exp(weight - weight.max())
         exact = np.einsum("g,gp->p", weight / weight.sum(), vech(graphs))
-        known, mine = problem.known, np.random.default_rng(seed)
-        likelihood = MarginalLikelihood(evidence)
-        engines: dict[str, Callable[[], Posterior]] = {
-            "direct, 1 pass": lambda: posterior_probabilities(known, prior, evidence, 1),
-            "direct": lambda: posterior_probabilities(known, prior, evidence),
-            "gibbs, one by one": lambda: sample(
-                known, prior, evidence, mine, 100, Sweeps(None, 5, 60, None)
-            ),
-            "gibbs, blocks of two": lambda: sample(
-                known, prior, evidence, mine, 100, Sweeps(3, 5, 60, 3)
-            ),
-            "langevin, paper's schedule": lambda: sample_graphs(
-                known, prior, likelihood, mine, 200
-            ),
-            "langevin, longer": lambda: sample_graphs(
-                known, prior, likelihood, mine, 200, LONG
-            ),
-        }  # fmt: skip
+        engines = runs(problem.known, prior, evidence, np.random.default_rng(seed))
         d = np.sqrt(np.diag(F))
         coupling = float(np.abs(F / np.outer(d, d) - np.eye(len(d))).max())
         for engine, run in engines.items():

@@ -24,7 +24,7 @@ def main(n: int = 20, k: int = 95, M: int = 10) -> None:
     problem = Problem.create(X, hide(A, rng, share=0.5))
     mle_seconds, fit = cpu_seconds(lambda: constrained_mle(problem))
     likelihood = PlugInLikelihood.create(fit.Theta, fit.S, k)
-    prior = load_prior("egonets")
+    prior = load_prior("egonets-edp-gnn")
     rows = [{"part": "constrained MLE", "cpu_seconds": mle_seconds}]
     for part, scores in {
         "LPost": (prior, likelihood),

@@ -28,7 +28,9 @@ def main(R: int = 12, seed: int = 0) -> None:
             U = unknown_mask(known)
             k = max(2, int(np.ceil(ratio * U.sum() / 2)))
             X = simulate_observations(Theta_0, k, rng)
-            model = PartialGGM("egonets-edp-gnn", engine="langevin", random_state=r).fit(X, known=known)
+            model = PartialGGM("egonets-edp-gnn", engine="langevin", random_state=r).fit(
+                X, known=known
+            )
             a, p = on_unknown(A, U), on_unknown(model.edge_probabilities_, U)
             table.append([f1(a, p >= tau - 1e-9) for tau in THRESHOLDS])
             aucs.append(auc(a, p))

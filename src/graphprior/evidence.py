@@ -169,23 +169,30 @@ def integrate_out(
     return (rest + rest.T) / 2, b[~nuisance] - across.T @ at_zero, slope, at_zero
 
 
-def data_evidence(problem: Problem, assume_centered: bool = False) -> Evidence:
-    """The evidence of the data for each unknown pair, the others taken as alike."""
+def data_evidence(
+    problem: Problem, assume_centered: bool = False, fixed: Slab | None = None
+) -> Evidence:
+    """The evidence of the data for each unknown pair, the others taken as alike.
+
+    ``fixed`` takes size and rate of edges as given instead of estimating them.
+    """
     R, units = to_unit_diagonal(sample_covariance(problem.X, assume_centered))
     # A mean that was estimated costs one observation.
     k = problem.k - (0 if assume_centered else 1)
     wishart = fit_wishart(R, k)
-    slab = start_slab(problem, wishart)
+    slab = fixed or start_slab(problem, wishart)
     diagonal = np.diag(wishart.posterior_mean(R, k))
     U, edges = problem.U, problem.known == 1
     p = np.where(U, slab.rate, edges.astype(float))
     Theta, evidence = None, None
+    em_steps = EM_STEPS if fixed is None else 1
     for _ in range(ROUNDS):
         unit = np.sqrt(diagonal)
         scale = np.outer(unit, unit)
         tau = np.where(U, slab.variance * np.maximum(p, SMALLEST_WEIGHT), slab.variance * edges)
         Theta = ridge_mode(R * scale, k, tau, None if Theta is None else Theta / scale)
-        evidence, slab = _weigh(problem, Theta, R * scale, k, slab, wishart, evidence)
+        evidence, new = _weigh(problem, Theta, R * scale, k, slab, wishart, evidence, em_steps)
+        slab = fixed or new
         p = np.where(U, evidence.matrix(evidence.beliefs.p), edges.astype(float))
         Theta = Theta * scale
         diagonal = np.diag(Theta)
@@ -211,6 +218,7 @@ def _weigh(
     slab: Slab,
     wishart: WishartPrior,
     last: Evidence | None,
+    em_steps: int,
 ) -> tuple[Evidence, Slab]:
     """Steps 2 to 4 at one Theta."""
     n, beliefs = problem.n, None if last is None else last.beliefs
@@ -219,7 +227,7 @@ def _weigh(
     nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
     start = start_slab(problem, wishart).variance
     large = len(unknown[0]) > MOST_COUPLED
-    for _ in range(1 if large else EM_STEPS):
+    for _ in range(1 if large else em_steps):
         ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
         if large:
             likelihood, moment = field_likelihood(Theta, S, k, unknown, nuisance, ridge)

@@ -201,7 +201,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     ) -> Prior | None:
         """The prior to use: checked against the problem, and tempered if that is wanted."""
         evidence = data if isinstance(data, Evidence) else None
-        if prior is None and evidence is not None and self.engine != "langevin":
+        if prior is None and evidence is not None:
             return IndependentEdges(evidence.slab.rate)
         # Independent edges have nothing to predict with; scores alone cannot be asked.
         if self.prior is None or not isinstance(prior, EvidencePrior):
@@ -242,7 +242,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         low[certain] = high[certain] = P[certain]
         self.edge_probabilities_, self.edge_intervals_ = P, np.stack([low, high])
         self.adjacency_, self.samples_, self.reasons_ = A_hat, posterior.samples, posterior.reasons
-        self.evidence_ = data if isinstance(data, Evidence) else None
+        self.evidence_ = posterior.evidence or (data if isinstance(data, Evidence) else None)
         self.Theta_hat_ = None if data is None else data.Theta
         refit = constrained_mle(
             Problem(self.problem_.X, A_hat, self.problem_.names), self.assume_centered

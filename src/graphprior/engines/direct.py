@@ -83,7 +83,7 @@ def posterior_probabilities(
     P = np.where(U, 1 / (1 + np.exp(-np.clip(reasons.posterior, -40, 40))), np.nan_to_num(known))
     np.fill_diagonal(P, 0.0)
     diagnostics = {"passes": passes, "hidden_log_odds": hidden_log_odds(reasons, U)}
-    return Posterior(P, P, P, np.zeros((0, *P.shape), np.uint8), diagnostics, reasons)
+    return Posterior(P, P, P, np.zeros((0, *P.shape), np.uint8), diagnostics, reasons, evidence)
 
 
 def hidden_log_odds(reasons: Reasons, U: Mask) -> float:

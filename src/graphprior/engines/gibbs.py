@@ -45,7 +45,8 @@ class Sweeps:
     blocks: int | None = 4
 
     def __post_init__(self) -> None:
-        if min(self.reveal or 1, self.keep, self.burn_in + 1, self.blocks or 1) < 1:
+        given = [count for count in (self.reveal, self.blocks) if count is not None]
+        if min(*given, self.keep, self.burn_in + 1, 1) < 1:
             raise GraphPriorError(f"{self}: expected at least one pass, block and kept sweep")
 
     def passes(self, m: int) -> int:
@@ -96,7 +97,7 @@ class _Chains:
         m = len(self.rows)
         order = np.stack([rng.permutation(m) for rng in self.rngs])
         masks = []
-        for part in np.array_split(np.arange(m), min(count, m)):
+        for part in np.array_split(np.arange(m), min(count, m)) if m else []:
             mask = np.zeros(self.a.shape, dtype=bool)
             np.put_along_axis(mask, order[:, part], True, axis=1)
             masks.append(mask)
@@ -137,7 +138,7 @@ def sample(
         "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
         **convergence(trace),
     }
-    return Posterior(P, low, high, samples, diagnostics, reasons)
+    return Posterior(P, low, high, samples, diagnostics, reasons, evidence)
 
 
 def _run(

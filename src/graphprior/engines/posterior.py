@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv
 
+from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix
 
 
@@ -35,6 +36,7 @@ class Posterior:
 
     ``low`` and ``high`` bound what the probabilities would be with endless
     draws; an engine that draws nothing has no samples and equal bounds.
+    ``evidence`` is the data's, informed by the prior, that ``reasons`` speak of.
     """
 
     edge_probabilities: Matrix
@@ -43,6 +45,7 @@ class Posterior:
     samples: npt.NDArray[np.uint8]
     diagnostics: dict[str, Any] = field(default_factory=dict)
     reasons: Reasons | None = None
+    evidence: Evidence | None = None
 
     @classmethod
     def from_samples(

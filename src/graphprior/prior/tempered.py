@@ -30,7 +30,9 @@ class TemperedPrior(EvidencePrior):
         known = ell.isinf()
         own = ell.masked_fill(known, 0.0)
         said = (self.prior.posterior_logits(ell) - own).masked_fill(known, 0.0)
-        eta = own + self.temperature * said + (1 - self.temperature) * self.rate_log_odds
+        # A prior that is certain and not believed at all is not heard: 0 times infinity is nothing.
+        heard = self.temperature * said if self.temperature > 0 else torch.zeros_like(said)
+        eta = own + heard + (1 - self.temperature) * self.rate_log_odds
         return torch.where(known, ell, eta)
 
     def memory(self, n: int, M: int) -> int:

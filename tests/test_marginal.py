@@ -113,6 +113,7 @@ def test_at_relaxed_graphs_a_bayes_factor_is_that_of_switching_one_pair(rng):
 
 
 def test_the_curvature_is_that_of_the_log_likelihood():
+    """The larger of two: where all pairs are half an edge, and where all are edges."""
     for problem, evidence, likelihood in likelihoods():
         m, sharpest = len(evidence.rows), 0.0
         for level in (0.5, 1.0):

@@ -74,7 +74,9 @@ def main() -> None:
     for name, runs in table.items():
         means = {key: float(np.nanmean([run[key] for run in runs])) for key in runs[0]}
         rows.append({"prior": arguments.prior, "sweeps": name, "graphs": len(runs), **means})
-    command = f"python benchmarks/gibbs_sweeps.py --prior {arguments.prior}"
+    command = (
+        f"python benchmarks/gibbs_sweeps.py --prior {arguments.prior} --graphs {arguments.graphs}"
+    )
     save(f"gibbs-sweeps-{'egonets' if small else 'barabasi-albert'}", command, rows)
 
 

@@ -44,6 +44,8 @@ def curves(figures: dict[str, list[dict[str, Any]]]) -> Figure:
             color="#888888", marker="s", ms=4, ls="--", label="best published",
         )  # fmt: skip
         ax.set_xscale("log")
+        ax.set_xticks([row["x"] for row in first], [f"{row['x']:g}" for row in first])
+        ax.minorticks_off()
         ax.set_ylim(0.2, 1.0)
         ax.set_title(name, fontsize=10)
         ax.set_ylabel(points[0]["metric"])

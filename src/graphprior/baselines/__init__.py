@@ -1,0 +1,1 @@
+"""Every method that a figure compares, one file each; `registry.methods` finds them."""

@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 
 from graphprior import save_prior
 from graphprior.cli.main import main
-from graphprior.datasets import GENERATED, generate
+from graphprior.datasets.registry import generate, generated
 from graphprior.graphs import hide, vech
 from graphprior.graphsets import read_graphs, write_npz
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
@@ -303,7 +303,7 @@ def test_an_unknown_kind_is_refused_and_the_known_ones_told(here, inputs):
 @pytest.mark.parametrize("name", ["grid", "GRIDS", "ergm.npz"])
 def test_what_is_neither_file_nor_family_is_refused_and_the_families_told(here, tmp_path, name):
     outcome = here("train", name, "--out", "p.safetensors", *SMALL)
-    assert_refused(outcome, f"{name}: no such file", *GENERATED)
+    assert_refused(outcome, f"{name}: no such file", *generated())
     assert listing(tmp_path) == {}
 
 

@@ -3,7 +3,6 @@ import numpy as np
 import pytest
 
 from graphprior.datasets import (
-    GENERATED,
     data_folder,
     dual_barabasi_albert,
     egonets,
@@ -11,6 +10,7 @@ from graphprior.datasets import (
     generate,
     grids,
 )
+from graphprior.datasets.registry import generated
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import check_adjacency, vech
 from graphprior.graphsets import write_npz
@@ -101,12 +101,12 @@ def test_a_family_by_name_is_decided_by_its_count_and_seed(family):
     assert not same_graphs(graphs, generate(family, 3, seed=6))
     # A longer set is another set: a part of it may be kept for testing.
     assert not any(np.array_equal(A, graphs[0]) for A in generate(family, 4, seed=5))
-    sizes = {len(A) for A in GENERATED[family](200, np.random.default_rng(0))}
+    sizes = {len(A) for A in generated()[family](200, np.random.default_rng(0))}
     assert {len(A) for A in generate(family, 200, seed=0)} == sizes
 
 
 def test_every_name_makes_as_many_graphs_as_asked():
-    for family in GENERATED:
+    for family in generated():
         for A in (graphs := generate(family, 2, seed=0)):
             check_adjacency(A)
         assert len(graphs) == 2
@@ -114,7 +114,7 @@ def test_every_name_makes_as_many_graphs_as_asked():
 
 @pytest.mark.parametrize("family", ["", "grid", "egonets", "GRIDS"])
 def test_an_unknown_family_is_refused_and_the_known_ones_told(family):
-    known = ", ".join(GENERATED)
+    known = ", ".join(generated())
     with pytest.raises(GraphPriorError, match=f"no family is called '{family}': there are {known}"):
         generate(family, 1, seed=0)
 

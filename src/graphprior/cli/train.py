@@ -21,7 +21,7 @@ from graphprior.cli.common import (
     progress,
     versions,
 )
-from graphprior.datasets import GENERATED, generate
+from graphprior.datasets.registry import generate, generated
 from graphprior.engines.generate import draw_graphs
 from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
@@ -62,11 +62,11 @@ def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
 
 def _graphs(graphs: Path, count: int, seed: int) -> tuple[str, list[Matrix]]:
     """The training graphs and what the card calls them; a file comes before a family's name."""
-    if not graphs.exists() and str(graphs) in GENERATED:
+    if not graphs.exists() and str(graphs) in generated():
         return f"{graphs} --count {count}", check_graphs(generate(str(graphs), count, seed))
     if not graphs.exists():
         raise GraphPriorError(
-            f"{graphs}: no such file or folder, nor a family to generate ({', '.join(GENERATED)})"
+            f"{graphs}: no such file or folder, nor a family to generate ({', '.join(generated())})"
         )
     # A card travels: it names a relative path as given, never a folder of this machine.
     source = graphs.name if graphs.is_absolute() else graphs.as_posix()
@@ -154,7 +154,7 @@ def train_command(
         Path,
         typer.Argument(
             help="Folder (GraphML, GML, edge lists, TUDataset), .npz or .json; "
-            f"or a family to generate: {', '.join(GENERATED)}."
+            f"or a family to generate: {', '.join(generated())}."
         ),
     ],
     out: Annotated[Path, typer.Option(help="Prior to write, a name ending in .safetensors.")],

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphprior.cli.common import machine, versions
+from graphprior.provenance import machine, versions
 
 RESULTS = Path(__file__).parent.parent / "results" / "benchmarks"
 

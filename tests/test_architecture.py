@@ -12,6 +12,7 @@ PAPER = Path(__file__).parent.parent / "docs" / "paper.md"
 # A module may import only those above it.
 ORDER = [
     "errors",
+    "provenance",
     "graphs",
     "linalg",
     "glasso",
@@ -59,6 +60,10 @@ ORDER = [
     "datasets.egonets",
     "datasets.registry",
     "baselines.protocol",
+    "baselines.lasso",
+    "baselines.threshold",
+    "baselines.langevin",
+    "baselines.ours",
     "baselines.registry",
     "statistics",
     "work",

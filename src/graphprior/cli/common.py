@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import platform
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -24,8 +21,6 @@ from rich.progress import (
 )
 
 from graphprior.errors import GraphPriorError
-
-PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "pandas")
 
 
 def console() -> Console:
@@ -81,26 +76,6 @@ def check_seed(seed: int) -> int:
     if not 0 <= seed < 2**63:
         raise GraphPriorError(f"--seed {seed}: expected a number from 0 to 2**63 - 1")
     return seed
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the parts that decide a result."""
-    found = {"python": platform.python_version()}
-    for part in PARTS:
-        try:
-            found[part] = version(part)
-        except PackageNotFoundError:
-            found[part] = "not installed"
-    return found
-
-
-def machine() -> dict[str, Any]:
-    """What a timing or a last digit may depend on."""
-    return {
-        "system": platform.system(),
-        "processor": platform.machine(),
-        "threads": torch.get_num_threads(),
-    }
 
 
 @contextmanager

@@ -12,11 +12,9 @@ import typer
 from graphprior.cli.common import (
     check_seed,
     console,
-    machine,
     new_folder,
     print_json,
     progress,
-    versions,
 )
 from graphprior.engines.langevin import Progress
 from graphprior.errors import GraphPriorWarning
@@ -30,6 +28,7 @@ from graphprior.io import (
     write_result,
 )
 from graphprior.plots import picture
+from graphprior.provenance import machine, versions
 
 
 def fit_with_progress(make: Callable[[Progress], PartialGGM], X: Any, known: Any) -> PartialGGM:

@@ -14,11 +14,9 @@ from rich.table import Table
 from graphprior.cli.common import (
     check_seed,
     console,
-    machine,
     new_folder,
     print_json,
     progress,
-    versions,
 )
 from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError
@@ -28,6 +26,7 @@ from graphprior.io import whole_folder
 from graphprior.noise import Schedule
 from graphprior.plots import plot_degree_histograms
 from graphprior.prior.store import load_prior, read_card
+from graphprior.provenance import machine, versions
 from graphprior.statistics import graph_statistics, histogram_distance
 
 

@@ -16,10 +16,8 @@ from graphprior.cli.common import (
     check_seed,
     console,
     interrupt_flag,
-    machine,
     print_json,
     progress,
-    versions,
 )
 from graphprior.datasets.registry import generate, generated
 from graphprior.engines.generate import draw_graphs
@@ -43,6 +41,7 @@ from graphprior.prior.training import (
     new_state,
     train,
 )
+from graphprior.provenance import machine, versions
 from graphprior.statistics import graph_statistics
 
 DRAWN = 20  # graphs drawn for the card

@@ -1,0 +1,67 @@
+"""What a result was made by: versions, machine, and the commit where there is one."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "pandas")
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of the parts that decide a result."""
+    found = {"python": platform.python_version()}
+    for part in PARTS:
+        try:
+            found[part] = version(part)
+        except PackageNotFoundError:
+            found[part] = "not installed"
+    return found
+
+
+def machine() -> dict[str, Any]:
+    """What a timing or a last digit may depend on."""
+    return {
+        "system": platform.system(),
+        "processor": platform.machine(),
+        "model": processor(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def processor() -> str:
+    """The model of the processor, where the system tells it."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    names = [line.split(":")[1].strip() for line in lines if "model name" in line]
+    return names[0] if names else platform.processor()
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the code that is loaded, marked when files differ from it; None outside git.
+
+    Asked once: the checkout may move on while a long run lasts.
+    """
+    here = Path(__file__).parent
+
+    def git(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["git", *words], cwd=here, capture_output=True, text=True, check=False
+        )
+
+    try:
+        head = git("rev-parse", "HEAD")
+        ours = git("ls-files", "--error-unmatch", "provenance.py")
+    except OSError:
+        return None
+    if head.returncode or ours.returncode:  # a checkout of something else may hold the package
+        return None
+    changed = git("diff", "--quiet", "HEAD", "--", ".").returncode
+    return head.stdout.strip() + (" with changes" if changed else "")

@@ -70,15 +70,14 @@ def weighted_lasso(
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
 ) -> PrecisionEstimate:
-    """Penalised maximum likelihood: ``lam`` on the unknown pairs, on the correlation scale.
+    """Penalised maximum likelihood: ``lam`` on the unknown pairs, in the units of S.
 
     Where no maximum exists (too few observations for the entries without
     penalty), the estimate is that of a covariance shrunk to its diagonal, and
     says so.
     """
     S = sample_covariance(problem.X, assume_centered)
-    spread = np.sqrt(np.diag(S))
-    Lambda = penalty_matrix(problem, lam) * spread[:, None] * spread
+    Lambda = penalty_matrix(problem, lam)
     Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
     exists, a = optimum_exists(Theta, S, Lambda), 0.0
     if not exists:

@@ -47,11 +47,16 @@ def auc(truth: Vector, scores: Vector) -> float:
 
 
 class SplitMetric(NamedTuple):
-    """Algorithm 2's answer: the mean over splits, and each split's value and threshold."""
+    """Algorithm 2's answer: the mean over splits, each split's value and threshold.
+
+    ``by_graph`` is the mean of each graph over the splits that judged it, nan
+    where none did.
+    """
 
     mean: float
     values: Vector
     thresholds: Vector
+    by_graph: Vector
 
 
 def split_metric(
@@ -73,9 +78,27 @@ def split_metric(
         [[metric(a, s >= tau) for tau in thresholds] for a, s in zip(truths, scores, strict=True)]
     )
     values, chosen = np.empty(S), np.empty(S)
+    judged = np.full((S, R), np.nan)
     for split in range(S):
         order = rng.permutation(R)
         best = table[order[: R // 2]].mean(0).argmax()
-        values[split] = table[order[R // 2 :], best].mean()
-        chosen[split] = thresholds[best]
-    return SplitMetric(float(values.mean()), values, chosen)
+        test = order[R // 2 :]
+        judged[split, test] = table[test, best]
+        values[split], chosen[split] = table[test, best].mean(), thresholds[best]
+    seen = (~np.isnan(judged)).sum(0)
+    by_graph = np.where(seen > 0, np.nansum(judged, 0) / np.maximum(seen, 1), np.nan)
+    return SplitMetric(float(values.mean()), values, chosen, by_graph)
+
+
+def reliability(truth: Vector, p: Vector, count: int = 10) -> list[tuple[float, float, int]]:
+    """For equal bins of probability: mean probability, share of edges, number of pairs."""
+    which = np.minimum((p * count).astype(int), count - 1)
+    inside = (which == b for b in range(count))
+    return [(float(p[i].mean()), float(truth[i].mean()), int(i.sum())) for i in inside if i.any()]
+
+
+def calibration_error(truth: Vector, p: Vector) -> float:
+    """Expected calibration error: mean distance of probability and share of edges, by pairs."""
+    if not len(p):
+        return float("nan")
+    return sum(abs(mean - edges) * pairs for mean, edges, pairs in reliability(truth, p)) / len(p)

@@ -1,4 +1,8 @@
-"""Graphical lassos: with what is known (WGL), without it (GL), bootstrapped (BGL)."""
+"""Graphical lassos: with what is known (WGL), without it (GL), bootstrapped (BGL).
+
+As in the paper the penalty acts on the covariance. On correlations it would
+weigh on a hub, whose variance its many edges raise; ego-nets have one each.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 
 from graphprior.baselines.protocol import Factory, Penalty
 from graphprior.bootstrap import bootstrapped_glasso
-from graphprior.covariance import weighted_lasso
+from graphprior.covariance import sample_covariance, weighted_lasso
 from graphprior.graphs import Problem, nothing_known
 from graphprior.metrics import Vector, on_unknown
 
@@ -48,7 +52,8 @@ class Bootstrapped:
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """A_boot on the unknown pairs."""
-        A_boot = bootstrapped_glasso(problem.X, rng, self.penalty(problem.k), self.B)
+        lam = self.penalty(problem.k)
+        A_boot = bootstrapped_glasso(problem.X, rng, lam, self.B, of=sample_covariance)
         return on_unknown(A_boot, problem.U)
 
 

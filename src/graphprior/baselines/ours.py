@@ -11,6 +11,7 @@ from graphprior.baselines.protocol import Factory
 from graphprior.estimate import PartialGGM, Variant
 from graphprior.graphs import Problem
 from graphprior.metrics import Vector, on_unknown
+from graphprior.noise import Schedule
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Ours:
     prior: str
     engine: str = "direct"
     variant: Variant = "LPost"
+    T: int = 300
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """Posterior probabilities on the unknown pairs."""
@@ -29,6 +31,7 @@ class Ours:
             likelihood="marginal" if self.engine == "langevin" else None,
             variant=self.variant,
             n_samples=M,
+            schedule=Schedule.linear(T=self.T) if self.engine == "langevin" else None,
             random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
@@ -41,8 +44,8 @@ def _learned_from(count: int) -> Factory:
 METHODS: dict[str, Factory] = {
     "direct": lambda setting: Ours(setting.prior("evidence")),
     "gibbs": lambda setting: Ours(setting.prior("evidence"), "gibbs"),
-    "langevin": lambda setting: Ours(setting.prior("evidence"), "langevin"),
-    "direct, no data": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
+    "langevin": lambda setting: Ours(setting.prior("evidence"), "langevin", T=setting.T),
+    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
     **{f"direct(|A|={count})": _learned_from(count) for count in TRAINING_SETS},
 }
-WITHOUT_DATA = frozenset({"direct, no data"})
+WITHOUT_DATA = frozenset({"direct(no data)"})

@@ -41,3 +41,16 @@ def factory(name: str) -> Factory:
     if name not in methods():
         raise GraphPriorError(f"no method is called {name!r}: there are {', '.join(methods())}")
     return methods()[name]
+
+
+def unavailable(name: str) -> str | None:
+    """Why a method cannot run here; None where it can.
+
+    A file whose methods need more than the package says so in ``REQUIRES``: a
+    function by method that gives None or the reason.
+    """
+    for module in _modules():
+        if name in getattr(module, "REQUIRES", {}):
+            reason: str | None = module.REQUIRES[name]()
+            return reason
+    return None

@@ -1,0 +1,19 @@
+"""Ego-nets with half of the pairs unknown."""
+
+from graphprior.experiments.run import Comparison
+from graphprior.experiments.spec import FAST, RATIOS, Budget, Spec, Unknown
+
+EXPERIMENT = Comparison(
+    Spec(
+        name="egonets-50",
+        title="Ego-nets, 50% unknown",
+        dataset="egonets",
+        unknown=Unknown(share=0.5),
+        xs=RATIOS,
+        x_name="k/|U|",
+        k_per="unknown pair",
+        methods=(*FAST, "LPost", "LPr", "langevin"),
+        priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
+        budgets={"LPost": Budget(40), "LPr": Budget(40), "langevin": Budget(20, (0.35, 2.0))},
+    )
+)

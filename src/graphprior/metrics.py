@@ -7,7 +7,7 @@ the graphs and judged on the other, over several splits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.graphs import Mask, Matrix, vech
 
 Vector = npt.NDArray[np.float64]
-Metric = Callable[[Vector, npt.NDArray[np.bool_]], float]
+Metric = Callable[[Vector, npt.NDArray[np.bool_]], Any]
 THRESHOLDS = np.linspace(0.05, 0.95, 19)
 
 
@@ -27,16 +27,19 @@ def on_unknown(A: Matrix, U: Mask) -> Vector:
     return a
 
 
-def f1(truth: Vector, predicted: npt.NDArray[np.bool_]) -> float:
-    """2 TP / (2 TP + FP + FN); 0 where nothing is true and nothing predicted."""
-    hits = float(np.sum(predicted & (truth == 1)))
-    both = float(np.sum(predicted) + np.sum(truth == 1))
-    return 2 * hits / both if both else 0.0
+def f1(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
+    """2 TP / (2 TP + FP + FN); 0 where nothing is true and nothing predicted.
+
+    Leading axes of ``predicted`` are a batch of answers to the same question.
+    """
+    hits = np.sum(predicted & (truth == 1), axis=-1)
+    both = np.sum(predicted, axis=-1) + np.sum(truth == 1)
+    return 2 * hits / np.maximum(both, 1)
 
 
-def accuracy(truth: Vector, predicted: npt.NDArray[np.bool_]) -> float:
-    """Share of pairs predicted right."""
-    return float(np.mean(predicted == (truth == 1)))
+def accuracy(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
+    """Share of pairs predicted right; leading axes of ``predicted`` are a batch."""
+    return np.mean(predicted == (truth == 1), axis=-1)
 
 
 def auc(truth: Vector, scores: Vector) -> float:
@@ -75,7 +78,7 @@ def split_metric(
     if R < 2 or R != len(scores):
         raise GraphPriorError(f"{R} truths and {len(scores)} scores: expected as many, at least 2")
     table = np.array(
-        [[metric(a, s >= tau) for tau in thresholds] for a, s in zip(truths, scores, strict=True)]
+        [metric(a, s >= thresholds[:, None]) for a, s in zip(truths, scores, strict=True)]
     )
     values, chosen = np.empty(S), np.empty(S)
     judged = np.full((S, R), np.nan)

@@ -58,7 +58,8 @@ def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
     run_here.set_ylabel(spec.metric)
     for ax in (run_here, in_paper):
         _x_axis(ax, spec)
-        ax.legend(fontsize=7, ncols=2)
+        if ax.has_data():
+            ax.legend(fontsize=7, ncols=2)
     return figure
 
 

@@ -73,6 +73,7 @@ class Spec:
     splits: int = 10
     seed: int = 2024
     T: int = 300
+    tuning_graphs: int = 20
     budgets: Mapping[str, Budget] = field(default_factory=dict)
 
     def to_json(self) -> str:

@@ -15,7 +15,7 @@ from graphprior.experiments.spec import Spec
 from graphprior.experiments.units import LAMBDAS, tune_unit
 from graphprior.metrics import Vector
 
-POINTS, GRAPHS = 8, 20
+POINTS = 8
 # The lasso whose penalty a method takes.
 TUNED = {
     "WGL": "WGL", "GL": "GL", "BGL": "GL", "LPost(p_m=0.3)": "GL", "LPost(p_m=0.45)": "GL",
@@ -40,16 +40,21 @@ def tuning_xs(spec: Spec) -> list[float]:
     return [float(x) for x in np.geomspace(min(spec.xs), max(spec.xs), POINTS)]
 
 
-def tuning_units(spec: Spec, lasso: str, graphs: int = GRAPHS) -> list[tuple[str, str]]:
+def training(spec: Spec) -> range:
+    """The training graphs that a figure tunes on."""
+    return range(spec.tuning_graphs)
+
+
+def tuning_units(spec: Spec, lasso: str) -> list[tuple[str, str]]:
     """All training problems of a lasso."""
-    return [tune_unit(spec, lasso, x, g) for x in tuning_xs(spec) for g in range(graphs)]
+    return [tune_unit(spec, lasso, x, g) for x in tuning_xs(spec) for g in training(spec)]
 
 
-def fitted(spec: Spec, lasso: str, results: Mapping[str, Any], graphs: int = GRAPHS) -> Tuned:
+def fitted(spec: Spec, lasso: str, results: Mapping[str, Any]) -> Tuned:
     """The curve through the best penalties of the training problems in ``results``."""
     rows = []
     for x in tuning_xs(spec):
-        at = [results[tune_unit(spec, lasso, x, g)[0]] for g in range(graphs)]
+        at = [results[tune_unit(spec, lasso, x, g)[0]] for g in training(spec)]
         mean_f1 = np.mean([r["f1"] for r in at], axis=0)
         rows.append((float(np.exp(np.mean([np.log(r["k"]) for r in at]))), mean_f1))
     k = np.array([r[0] for r in rows])

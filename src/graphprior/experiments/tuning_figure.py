@@ -24,7 +24,7 @@ from graphprior.experiments.run import (
     write_penalties,
 )
 from graphprior.experiments.spec import Spec
-from graphprior.experiments.tuning import GRAPHS, Tuned, tuning_xs
+from graphprior.experiments.tuning import Tuned, training, tuning_xs
 from graphprior.experiments.units import LAMBDAS, tune_unit
 from graphprior.prior.store import write_whole
 from graphprior.work import Journal, journal
@@ -57,7 +57,7 @@ def tuning_rows(name: str, spec: Spec, lasso: str, kept: Journal) -> pd.DataFram
     """F1 of every training problem at every penalty."""
     rows = []
     for x in tuning_xs(spec):
-        for g in range(GRAPHS):
+        for g in training(spec):
             result = kept.results[tune_unit(spec, lasso, x, g)[0]]
             for lam, value in zip(LAMBDAS, result["f1"], strict=True):
                 rows.append((name, lasso, result["k"], g, spec.seed, "f1", value, lam))
@@ -97,7 +97,7 @@ class TuningFigure:
         lines = [
             f"# {self.title}", "",
             f"lambda(k) = 1 / ({p.a:.4g} log(k)^2 + {p.b:.4g} log(k) + {p.c:.4g}), "
-            f"{GRAPHS} training graphs at each k.", "",
+            f"{self.spec.tuning_graphs} training graphs at each k.", "",
             "| k | best lambda | fitted | F1 at best | F1 at fitted |", "|---|---|---|---|---|",
         ]  # fmt: skip
         for k, row, best in zip(tuned.k, tuned.f1, tuned.best, strict=True):

@@ -88,4 +88,4 @@ def tune(text: str) -> dict[str, Any]:
     if unit["lasso"] not in ("WGL", "GL"):
         raise GraphPriorError(f"{unit['lasso']!r} has no penalty to tune: WGL and GL have")
     found = [support(problem, lam, uses_known=unit["lasso"] == "WGL") for lam in LAMBDAS]
-    return {"k": problem.k, "f1": [round(f1(truth, s >= 0.5), DIGITS) for s in found]}
+    return {"k": problem.k, "f1": [round(float(f1(truth, s >= 0.5)), DIGITS) for s in found]}

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from graphprior.cli.common import console, progress
-from graphprior.errors import GraphPriorError
 from graphprior.experiments.registry import experiment, experiments
 from graphprior.experiments.run import Options
 from graphprior.work import Place
@@ -28,9 +27,9 @@ def experiment_command(
     full: Annotated[
         bool, typer.Option("--full", help="Slow methods too on all graphs, at every x.")
     ] = False,
-    steps: Annotated[
-        int | None, typer.Option(help="Steps T of Algorithm 1 at a noise level (the paper: 300).")
-    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two graphs, two steps: only to see that it runs.")
+    ] = False,
     jobs: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler to send the work to, tcp://host:port.")
@@ -45,10 +44,8 @@ def experiment_command(
             print(f"{known.name:15} {known.title}")
         return
     chosen = experiment(name)
-    if steps is not None and steps < 1:
-        raise GraphPriorError(f"--steps {steps}: expected at least 1")
     wanted = None if methods is None else tuple(m.strip() for m in methods.split(",") if m.strip())
-    options = Options(wanted, graphs, full, steps, Place(jobs, scheduler, cluster))
+    options = Options(wanted, graphs, full, quick, Place(jobs, scheduler, cluster))
     folder = out or Path(f"experiment-{name}")
     with progress(name) as report:
         words = chosen.run(folder, options, report)

@@ -78,14 +78,15 @@ class Illustration:
         if options.methods or options.graphs or options.full:
             raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
         A = self.spec.graph("test", self.graph)
-        claim(out, self.spec)
-        problem = self.spec.problem(self.x, A, "test", self.graph)
-        models = self.models(problem, options.T or self.spec.T, report)
+        spec = options.of(self.spec)
+        claim(out, spec)
+        problem = spec.problem(self.x, A, "test", self.graph)
+        models = self.models(problem, spec.T, report)
         save_figure(out / "figure.png", draw_steps(problem, A, models))
         save_table(out / "rows.csv", self.rows(problem, A, models))
         words = self.table(problem, A, models)
         write_whole(out / "table.md", words.encode())
-        save_provenance(out, {"graph": self.graph, "x": self.x, "T": options.T or self.spec.T})
+        save_provenance(out, {"graph": self.graph, "x": self.x, "T": spec.T})
         return words
 
     def models(self, problem: Problem, T: int, report: Report) -> dict[str, PartialGGM]:

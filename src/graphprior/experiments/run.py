@@ -34,13 +34,25 @@ Report = Callable[[int, int, str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """What a user chooses; None takes the figure's own."""
+    """What a user chooses; None takes the figure's own.
+
+    ``full`` runs slow methods too on every graph and at every x; ``quick`` runs
+    everything on so little that it only shows that it runs.
+    """
 
     methods: tuple[str, ...] | None = None
     graphs: int | None = None
     full: bool = False
-    T: int | None = None
+    quick: bool = False
     place: Place = field(default_factory=Place)
+
+    def __post_init__(self) -> None:
+        if self.full and self.quick:
+            raise GraphPriorError("--full and --quick are opposites: take one")
+
+    def of(self, spec: Spec) -> Spec:
+        """The spec as these options change it."""
+        return replace(spec, T=2, tuning_graphs=2, graphs=2) if self.quick else spec
 
 
 class Experiment(Protocol):
@@ -116,7 +128,7 @@ class Comparison:
 
     def run(self, out: Path, options: Options, report: Report) -> str:
         """Add to ``out`` what it lacks, then write rows, table and picture of all it has."""
-        spec = self.spec if options.T is None else replace(self.spec, T=options.T)
+        spec = options.of(self.spec)
         methods, skipped = choose_methods(spec, options)
         claim(out, spec)
         with log_file(out) as log, journal(out / "units.jsonl") as kept:

@@ -76,28 +76,29 @@ class TuningFigure:
 
     def run(self, out: Path, options: Options, report: Report) -> str:
         """Tune on training graphs, then draw."""
-        if options.methods or options.graphs or options.T or options.full:
-            raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --steps")
-        self.spec.graph("train", 0)
-        claim(out, self.spec)
+        if options.methods or options.graphs or options.full:
+            raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
+        spec = options.of(self.spec)
+        spec.graph("train", 0)
+        claim(out, spec)
         with log_file(out) as log, journal(out / "units.jsonl") as kept:
-            tuned = tune_lasso(self.spec, self.lasso, kept, options.place, report)
-            save_table(out / "rows.csv", tuning_rows(self.name, self.spec, self.lasso, kept))
+            tuned = tune_lasso(spec, self.lasso, kept, options.place, report)
+            save_table(out / "rows.csv", tuning_rows(self.name, spec, self.lasso, kept))
             log.info("lambda(k): %s", json.dumps(asdict(tuned.penalty)))
         write_penalties(out, {self.lasso: tuned.penalty})
-        words = self.table(tuned)
+        words = self.table(tuned, spec)
         write_whole(out / "table.md", words.encode())
         save_figure(out / "figure.png", draw_tuning(tuned))
-        save_provenance(out, {"lasso": self.lasso, "spec": self.spec.name})
+        save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
         return words
 
-    def table(self, tuned: Tuned) -> str:
+    def table(self, tuned: Tuned, spec: Spec) -> str:
         """Best and fitted penalty at each k."""
         p = tuned.penalty
         lines = [
             f"# {self.title}", "",
             f"lambda(k) = 1 / ({p.a:.4g} log(k)^2 + {p.b:.4g} log(k) + {p.c:.4g}), "
-            f"{self.spec.tuning_graphs} training graphs at each k.", "",
+            f"{spec.tuning_graphs} training graphs at each k.", "",
             "| k | best lambda | fitted | F1 at best | F1 at fitted |", "|---|---|---|---|---|",
         ]  # fmt: skip
         for k, row, best in zip(tuned.k, tuned.f1, tuned.best, strict=True):

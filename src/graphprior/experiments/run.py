@@ -30,6 +30,7 @@ from graphprior.provenance import commit, machine, versions
 from graphprior.work import Journal, Place, do, journal
 
 Report = Callable[[int, int, str], None]
+JOURNAL = "units.jsonl"
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ class Comparison:
         spec = options.of(self.spec)
         methods, skipped = choose_methods(spec, options)
         claim(out, spec)
-        with log_file(out) as log, journal(out / "units.jsonl") as kept:
+        with log_file(out) as log, journal(out / JOURNAL) as kept:
             for line in skipped:
                 log.info(line)
             penalties = tune_penalties(spec, methods, kept, options.place, report)
@@ -174,6 +175,8 @@ def claim(out: Path, spec: Spec) -> None:
             raise GraphPriorError(
                 f"{out} holds results of other problems (see {path}): choose another --out"
             )
+        if not (out / JOURNAL).exists():  # what the old runs left is about to be replaced
+            (out / "run.json").unlink(missing_ok=True)
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GraphPriorError(f"{out} is not empty and holds no experiment: choose another --out")
     write_whole(path, (json.dumps(asdict(spec), indent=1) + "\n").encode())

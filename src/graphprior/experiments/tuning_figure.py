@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 
 from graphprior.errors import GraphPriorError
 from graphprior.experiments.run import (
+    JOURNAL,
     Options,
     Report,
     claim,
@@ -81,7 +82,7 @@ class TuningFigure:
         spec = options.of(self.spec)
         spec.graph("train", 0)
         claim(out, spec)
-        with log_file(out) as log, journal(out / "units.jsonl") as kept:
+        with log_file(out) as log, journal(out / JOURNAL) as kept:
             tuned = tune_lasso(spec, self.lasso, kept, options.place, report)
             save_table(out / "rows.csv", tuning_rows(self.name, spec, self.lasso, kept))
             log.info("lambda(k): %s", json.dumps(asdict(tuned.penalty)))

@@ -2,8 +2,8 @@
 
     python benchmarks/limits.py egonets-50 0.15
 
-The same problems as `graphprior experiment`. "true size and rate" gives the evidence the simulator's own
-variance of partial correlations (1/n) and the share of edges among the hidden pairs; "at random"
+Problems of `graphprior experiment`. "true size and rate" gives the evidence the simulator's
+own variance of partial correlations (1/n) and the share of edges hidden; "at random"
 tells that hiding did not depend on the value; "no data" is the prior alone; "no prior" the data
 with independent edges at the true rate. The prior itself has no oracle: the distribution of the
 graphs is not known in closed form.

@@ -29,6 +29,7 @@ ORDER = [
     "prior.protocol",
     "prior.exact",
     "prior.tempered",
+    "prior.ring",
     "prior.edp_gnn",
     "prior.network",
     "prior.batches",

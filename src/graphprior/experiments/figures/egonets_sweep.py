@@ -19,6 +19,6 @@ EXPERIMENT = Comparison(
         metric="auc",
         methods=("direct", "gibbs", "direct(no data)", "LPost", "LPr", "LL"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={"LPost": Budget(12, SOME), "LPr": Budget(12, SOME), "LL": Budget(50)},
+        budgets={method: Budget(10, SOME) for method in ("LPost", "LPr", "LL")},
     )
 )

@@ -14,6 +14,10 @@ EXPERIMENT = Comparison(
         k_per="unknown pair",
         methods=(*FAST, "LPost", "LPr", "langevin"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={"LPost": Budget(20), "LPr": Budget(20), "langevin": Budget(10, (0.35, 2.0))},
+        budgets={
+            "LPost": Budget(20, (0.35, 2.0)),
+            "LPr": Budget(20),
+            "langevin": Budget(10, (0.35,)),
+        },
     )
 )

@@ -16,6 +16,6 @@ EXPERIMENT = Comparison(
         k_per="node",
         methods=("direct", "gibbs", "GL", "BGL", "TIGER", "Threshold", "LPost", *BOOTSTRAPPED),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={method: Budget(10, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
+        budgets={method: Budget(8, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
     )
 )

@@ -4,7 +4,7 @@ from graphprior.experiments.run import Comparison
 from graphprior.experiments.spec import Budget, Spec, Unknown
 
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
-SOME = (0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
+SOME = (0.1, 0.5, 0.9, 1.0)
 
 EXPERIMENT = Comparison(
     Spec(
@@ -19,6 +19,6 @@ EXPERIMENT = Comparison(
         metric="auc",
         methods=("direct", "gibbs", "direct(no data)", "LPost", "LPr", "LL"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={method: Budget(10, SOME) for method in ("LPost", "LPr", "LL")},
+        budgets={method: Budget(6, SOME) for method in ("LPost", "LPr", "LL")},
     )
 )

@@ -14,6 +14,6 @@ EXPERIMENT = Comparison(
         k_per="unknown pair",
         methods=(*FAST, "LPost", "LPr"),
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
-        budgets={"LPost": Budget(5, (0.35, 2.0)), "LPr": Budget(5)},
+        budgets={"LPost": Budget(4, (0.35, 2.0)), "LPr": Budget(4)},
     )
 )

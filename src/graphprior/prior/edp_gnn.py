@@ -150,14 +150,17 @@ class EDPLayer(nn.Module):
         """Channels E (B, C, P), features x (B, H, n) -> the same, updated."""
         B, C, P = E.shape
         n = x.shape[-1]
-        each = lambda W: W.expand(B, -1, -1)  # noqa: E731
+
+        def each(W: Tensor) -> Tensor:
+            return W.expand(B, -1, -1)
+
         e = E * (_inverse_size(E, self.pair_norm.eps) * is_pair)
         y = self.normed(x)
         sent = y * is_node
         graphs = Square.apply(e.view(B * C, P), n).view(B, C * n, n)
         received = (sent @ graphs.mT).view(B, -1, n)
         others = sent.sum(2, keepdim=True) - sent
-        h = (w.own @ torch.cat([y, others], 1)).baddbmm_(each(w.received), received)
+        h = torch.bmm(each(w.own), torch.cat([y, others], 1)).baddbmm_(each(w.received), received)
         h = F.silu(torch.addcmul(w.node_shift, h, w.node_gain), inplace=True)
         W, b = w.node_out
         x = (x + b).baddbmm_(each(W), h)

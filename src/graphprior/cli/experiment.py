@@ -47,7 +47,11 @@ def experiment_command(
     wanted = None if methods is None else tuple(m.strip() for m in methods.split(",") if m.strip())
     options = Options(wanted, graphs, full, quick, Place(jobs, scheduler, cluster))
     folder = out or Path(f"experiment-{name}")
-    with progress(name) as report:
-        words = chosen.run(folder, options, report)
+    try:
+        with progress(name) as report:
+            words = chosen.run(folder, options, report)
+    except KeyboardInterrupt:
+        console().print(f"what is done is kept in {folder}/; the same command goes on from there")
+        raise
     print(words)
     console().print(f"wrote {folder}/ (figure.png, table.md, rows.csv, run.json)")

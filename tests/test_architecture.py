@@ -52,6 +52,8 @@ ORDER = [
     "estimate",
     "metrics",
     "datasets",
+    "baselines.protocol",
+    "baselines.registry",
     "statistics",
     "io",
     "plots",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pkgutil
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 
-import graphprior.baselines as folder
 from graphprior.baselines.protocol import Factory
 from graphprior.errors import GraphPriorError
 
@@ -15,8 +15,8 @@ from graphprior.errors import GraphPriorError
 def methods() -> dict[str, Factory]:
     """Every method of every file."""
     found: dict[str, Factory] = {}
-    for module in sorted(m.name for m in pkgutil.iter_modules(folder.__path__)):
-        offered = getattr(import_module(f"{folder.__name__}.{module}"), "METHODS", {})
+    for module in sorted(m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)])):
+        offered = getattr(import_module(f"{__package__}.{module}"), "METHODS", {})
         if twice := found.keys() & offered.keys():
             raise GraphPriorError(f"method {sorted(twice)[0]!r} is offered by two files")
         found |= offered

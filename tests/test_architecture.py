@@ -53,6 +53,7 @@ ORDER = [
     "metrics",
     "datasets",
     "baselines.protocol",
+    "baselines.tiger",
     "baselines.registry",
     "statistics",
     "io",

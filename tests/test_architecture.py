@@ -54,6 +54,7 @@ ORDER = [
     "datasets",
     "baselines.protocol",
     "baselines.tiger",
+    "baselines.graphsage",
     "baselines.registry",
     "statistics",
     "io",

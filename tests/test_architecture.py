@@ -55,6 +55,8 @@ ORDER = [
     "baselines.protocol",
     "baselines.tiger",
     "baselines.graphsage",
+    "baselines.sklearn_cv",
+    "baselines.bdgraph",
     "baselines.registry",
     "statistics",
     "io",

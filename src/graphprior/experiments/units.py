@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import time
+import os
 import warnings
 from dataclasses import astuple
 from functools import lru_cache
@@ -45,6 +45,12 @@ def _method(name: str, spec_text: str, penalties: str) -> Method:
     return factory(name)(Setting(spec.priors, fitted, spec.T))
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process and of the programs it called."""
+    used = os.times()
+    return used.user + used.system + used.children_user + used.children_system
+
+
 def solve(text: str) -> dict[str, Any]:
     """Scores, truth and CPU seconds; an error of the method is an answer too."""
     unit = json.loads(text)
@@ -54,19 +60,19 @@ def solve(text: str) -> dict[str, Any]:
     place = "*" if ignores_x(spec, unit["method"]) else repr(float(x))
     rng = spec.seeds("test", unit["method"], g, place)
     out: dict[str, Any] = {"k": problem.k, "unknown": int(problem.U.sum() // 2), "error": None}
-    start = time.process_time()
+    start = cpu_seconds()
     try:
         method = _method(unit["method"], unit["spec"], json.dumps(unit["penalties"]))
-        start = time.process_time()  # reading a prior is not the problem's cost
+        start = cpu_seconds()  # reading a prior is not the problem's cost
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)
             scores = method(problem, rng)
     except Exception as error:  # one failure is a row, not the end of a run of hours
         out["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return out | {"seconds": round(time.process_time() - start, 3)}
+        return out | {"seconds": round(cpu_seconds() - start, 3)}
     truth = on_unknown(A, problem.U)
     return out | {
-        "seconds": round(time.process_time() - start, 3),
+        "seconds": round(cpu_seconds() - start, 3),
         "truth": "".join("1" if a else "0" for a in truth),
         "scores": [round(float(s), DIGITS) for s in scores],
     }

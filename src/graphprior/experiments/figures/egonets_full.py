@@ -14,8 +14,18 @@ EXPERIMENT = Comparison(
         xs=(1.8, 3.2, 5.6, 10.0),
         x_name="k/n",
         k_per="node",
-        methods=("direct", "gibbs", "GL", "BGL", "TIGER", "Threshold", "LPost", *BOOTSTRAPPED),
+        methods=(
+            "direct",
+            "gibbs",
+            "GL",
+            "BGL",
+            "TIGER",
+            "Threshold",
+            "GLassoCV",
+            "LPost",
+            *BOOTSTRAPPED,
+        ),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={method: Budget(8, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
+        budgets={method: Budget(6, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
     )
 )

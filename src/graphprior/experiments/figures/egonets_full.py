@@ -4,6 +4,7 @@ from graphprior.experiments.run import Comparison
 from graphprior.experiments.spec import Budget, Spec, Unknown
 
 BOOTSTRAPPED = ("LPost(p_m=0.3)", "LPost(p_m=0.45)")
+SIMPLE = ("GL", "BGL", "TIGER", "Threshold", "GLassoCV")
 
 EXPERIMENT = Comparison(
     Spec(

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from graphprior.noise import Score, noise_log_odds, tweedie_score
+from graphprior.prior.norms import centred
 from graphprior.prior.ring import OfBothEnds, Square, ring
 
 
@@ -57,16 +58,6 @@ class NoiseEmbedding(nn.Module):
 def _inverse_size(x: Tensor, eps: float) -> Tensor:
     """What LayerNorm divides by, over channels (B, C, P) of mean zero, as a factor (B, 1, P)."""
     return x.square().mean(1, keepdim=True).add_(eps).rsqrt_()
-
-
-def _centred(linear: nn.Linear) -> tuple[Tensor, Tensor]:
-    """A map whose outputs have mean zero.
-
-    Channels are read only through LayerNorm, which takes their mean away: maps
-    that never give them one save it the pass.
-    """
-    W, b = linear.weight, linear.bias
-    return W - W.mean(0), (b - b.mean())[:, None]
 
 
 class LayerWeights(NamedTuple):
@@ -137,11 +128,11 @@ class EDPLayer(nn.Module):
             own,
             1 + gain,
             node_shift,
-            _centred(self.node_out),
+            centred(self.node_out),
             gain_p * (self.pair_in.weight * scale),
             torch.cat([gain_p * self.ends.weight, one * factor, gain_p * factor], 1),
             torch.cat([half_shift, one * factor_bias, gain_p * factor_bias], 1),
-            _centred(self.pair_out),
+            centred(self.pair_out),
         )
 
     def forward(
@@ -203,8 +194,8 @@ class EDPGNN(nn.Module):
         off_diagonal = ~torch.eye(n, dtype=torch.bool, device=is_node.device)
         is_pair = (is_node[:, :, None] & is_node[:, None] & off_diagonal).to(sigma)
         size = is_node.sum(1).to(sigma)[:, None, None]
-        W, b = _centred(self.pair_start)
-        V, c = _centred(self.node_start)
+        W, b = centred(self.pair_start)
+        V, c = centred(self.node_start)
         level = self.embed(sigma)
         return Given(
             sigma[:, None, None],

@@ -4,9 +4,9 @@
 
 The same problems, chains and seeds as `graphprior experiment grids-10`. "plain inverse" treats an
 indefinite Theta_tilde as the authors' code does; "evidence network" follows Algorithm 1 with the
-same likelihood and schedule and a prior that was trained on what it is asked; "one sample" is M = 1,
-as the authors' code has it for LPr; "short training" is a prior from `graphprior train grids --kind
-edp-gnn` with fewer steps.
+same likelihood and schedule and a prior that was trained on what it is asked; "one sample" is M =
+1, as the authors' code has it for LPr; "short training" is a prior from `graphprior train grids
+--kind edp-gnn` with fewer steps.
 """
 
 from __future__ import annotations

@@ -4,7 +4,10 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint clean figures figures-quick
+
+FIGURES = grids-10 grids-20 ba-10 egonets-50 egonets-full egonets-sweep ergm lambda-tuning illustration
+JOBS ?= 2
 
 demo: $(VENV)/.package
 	rm -rf demo-result
@@ -17,6 +20,19 @@ lint: $(VENV)/.developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Every figure of the paper: hours. A run that was stopped goes on.
+figures: $(VENV)/.developer
+	for name in $(FIGURES); do \
+	  $(BIN)/graphprior experiment $$name --jobs $(JOBS) --out results/$$name || exit 1; \
+	done
+
+# The same on next to nothing, to see that all of it runs: minutes.
+figures-quick: $(VENV)/.developer
+	rm -rf build/figures
+	for name in $(FIGURES); do \
+	  $(BIN)/graphprior experiment $$name --quick --jobs $(JOBS) --out build/figures/$$name || exit 1; \
+	done
 
 $(VENV)/.package: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -18,7 +18,8 @@ from torch.nn import functional as F
 from graphprior.datasets import dual_barabasi_albert, egonets, ergm_graphs, grids
 from graphprior.prior.cross_entropy import CrossEntropy
 from graphprior.prior.edp_gnn import count_parameters
-from graphprior.prior.network import EvidenceNetworkConfig, pair_index
+from graphprior.prior.network import EvidenceNetworkConfig
+from graphprior.prior.pairs import pair_index
 from graphprior.prior.training import TrainingConfig, TrainingState, train
 
 FAMILIES = {

@@ -2,8 +2,8 @@
 
     python benchmarks/limits.py egonets-50 0.15
 
-The same problems as published.py. "true size and rate" gives the evidence the simulator's own
-variance of partial correlations (1/n) and the share of edges among the hidden pairs; "at random"
+Problems of `graphprior experiment`. "true size and rate" gives the evidence the simulator's
+own variance of partial correlations (1/n) and the share of edges hidden; "at random"
 tells that hiding did not depend on the value; "no data" is the prior alone; "no prior" the data
 with independent edges at the true rate. The prior itself has no oracle: the distribution of the
 graphs is not known in closed form.
@@ -15,15 +15,15 @@ import sys
 import warnings
 
 import numpy as np
-from published import FIGURES, calibration_error, problem
 from record import save
 
 from graphprior import load_prior
 from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
 from graphprior.evidence import Slab, data_evidence
-from graphprior.graphs import Problem
-from graphprior.metrics import on_unknown, split_metric
+from graphprior.experiments.registry import experiment
+from graphprior.experiments.rows import METRICS, THRESHOLDS
+from graphprior.metrics import calibration_error, on_unknown, split_metric
 from graphprior.prior.exact import IndependentEdges
 
 
@@ -31,17 +31,17 @@ def main() -> None:
     """Measure and keep."""
     warnings.simplefilter("ignore")
     name, x = sys.argv[1], float(sys.argv[2])
-    figure, tag = FIGURES[name], list(FIGURES).index(name)
-    prior = load_prior(figure.prior)
+    spec = experiment(name).spec
+    prior = load_prior(spec.priors["evidence"])
     truths, found = [], {}
-    for g, A in enumerate(figure.graphs(100, np.random.default_rng([2024, tag]))):
-        seed = [2024, tag, figure.xs.index(x), g]
-        X, known = problem(figure, A, x, np.random.default_rng(seed))
-        U = np.isnan(known)
+    for g in range(spec.graphs):
+        A = spec.graph("test", g)
+        problem = spec.problem(x, A, "test", g)
+        known, U = problem.known, problem.U
         truth = on_unknown(A, U)
         rate = float(np.clip(truth.mean(), 0.02, 0.98))
-        estimated = data_evidence(Problem.create(X, known))
-        told = data_evidence(Problem.create(X, known), fixed=Slab(1 / len(A), rate))
+        estimated = data_evidence(problem)
+        told = data_evidence(problem, fixed=Slab(1 / len(A), rate))
         answers = {
             "direct": posterior_probabilities(known, prior, estimated),
             "at random": posterior_probabilities(known, prior, estimated, by_value=False),
@@ -61,10 +61,10 @@ def main() -> None:
     rows = []
     for label, P in found.items():
         some = truths[: len(P)]
-        result = split_metric(some, P, np.random.default_rng(0))
+        result = split_metric(some, P, spec.seeds("splits"), METRICS[spec.metric], THRESHOLDS)
         flat, p = np.concatenate(some), np.clip(np.concatenate(P), 1e-4, 1 - 1e-4)
         bits = float(-np.mean(flat * np.log2(p) + (1 - flat) * np.log2(1 - p)))
-        rows.append({"figure": name, "x": x, "what": label, "f1": result.mean, "bits": bits,
+        rows.append({"figure": name, "x": x, "what": label, spec.metric: result.mean, "bits": bits,
                      "calibration_error": calibration_error(flat, p)})  # fmt: skip
     save(f"limits-{name}", f"python benchmarks/limits.py {name} {x:g}", rows)
 

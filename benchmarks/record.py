@@ -1,15 +1,13 @@
 """Keep a measurement: rows, the commit and machine they belong to, as one small JSON file."""
 
 import json
-import platform
 import resource
-import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphprior.provenance import machine, versions
+from graphprior.provenance import commit, machine, versions
 
 RESULTS = Path(__file__).parent.parent / "results" / "benchmarks"
 
@@ -26,24 +24,6 @@ def peak_megabytes() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def processor() -> str:
-    """The model of the processor, where the system tells it."""
-    info = Path("/proc/cpuinfo")
-    names = (
-        [line for line in info.read_text().splitlines() if "model name" in line]
-        if info.exists()
-        else []
-    )
-    return names[0].split(":")[1].strip() if names else platform.processor()
-
-
-def commit() -> str:
-    """The commit measured, marked when files differ from it."""
-    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-    changed = subprocess.run(["git", "diff", "--quiet", "HEAD", "--", "src"], check=False)
-    return head.stdout.strip() + ("" if changed.returncode == 0 else " with changes")
-
-
 COMMIT = commit()  # of the code that is loaded, not of what it may become meanwhile
 
 
@@ -54,7 +34,7 @@ def save(name: str, command: str, rows: list[dict[str, Any]]) -> None:
     facts = {
         "command": command,
         "commit": COMMIT,
-        "machine": {**machine(), "model": processor()},
+        "machine": machine(),
         "versions": versions(),
         "rows": rows,
     }

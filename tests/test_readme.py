@@ -61,3 +61,11 @@ def test_every_command_of_the_readme_exists():
     named = {m[1] for line in lines if (m := re.search(r"\bgraphprior (\w+)", line))}
     assert named
     assert named <= set(COMMANDS)
+
+
+def test_the_experiment_of_the_readme_works(folder):
+    lines = [line for block in blocks("") for line in block.splitlines()]
+    (command,) = [line for line in lines if " experiment grids" in line]
+    run(shlex.split(command, comments=True)[1:], folder)
+    written = {path.name for path in (folder / "build" / "grids-10").iterdir()}
+    assert {"rows.csv", "table.md", "figure.png", "run.json", "spec.json"} <= written

@@ -47,10 +47,12 @@ def bootstrapped_glasso(
     lam: float | None = None,
     B: int = 50,
     progress: Callable[[int, int], None] | None = None,
+    of: Callable[[Matrix], Matrix] = correlation,
 ) -> Matrix:
     """A_boot: share of B bootstrap samples whose graphical lasso has the edge. Eq. (30).
 
-    The penalty acts on the correlation scale, so that units do not matter.
+    The penalty acts on what ``of`` makes of a resample: correlations, so that
+    units do not matter, or covariances as in the paper.
     """
     k, n = X.shape
     lam = default_penalty(n, k) if lam is None else lam
@@ -58,7 +60,7 @@ def bootstrapped_glasso(
         raise GraphPriorError(f"B = {B}, lam = {lam}: both must be positive")
     A_boot = np.zeros((n, n))
     for b in range(B):
-        A_boot += graphical_lasso_graph(correlation(X[rng.integers(k, size=k)]), lam)
+        A_boot += graphical_lasso_graph(of(X[rng.integers(k, size=k)]), lam)
         if progress is not None:
             progress(b + 1, B)
     return A_boot / B

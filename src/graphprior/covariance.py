@@ -44,10 +44,15 @@ def sample_covariance(X: Matrix, assume_centered: bool = False) -> Matrix:
     return S
 
 
+def standardise(X: Matrix, assume_centered: bool = False) -> Matrix:
+    """Z: the observations with mean zero and mean square one in each column."""
+    Z = X if assume_centered else X - X.mean(axis=0)
+    return np.asarray(Z / np.sqrt((Z**2).mean(axis=0)))
+
+
 def shrinkage_intensity(X: Matrix, assume_centered: bool = False) -> float:
     """Ledoit-Wolf's weight of diag(S), on the correlation scale so that units do not matter."""
-    Z = X if assume_centered else X - X.mean(axis=0)
-    Z = Z / np.sqrt((Z**2).mean(axis=0))
+    Z = standardise(X, assume_centered)
     return float(np.clip(ledoit_wolf_shrinkage(Z, assume_centered=True), 1e-3, 1.0))
 
 
@@ -63,6 +68,30 @@ def penalty_matrix(problem: Problem, lam: float) -> Matrix:
     return Lambda
 
 
+def weighted_lasso(
+    problem: Problem,
+    lam: float,
+    assume_centered: bool = False,
+    tol: float = TOLERANCE,
+    max_iter: int = MAX_ITER,
+) -> PrecisionEstimate:
+    """Penalised maximum likelihood: ``lam`` on the unknown pairs, in the units of S.
+
+    Where no maximum exists (too few observations for the entries without
+    penalty), the estimate is that of a covariance shrunk to its diagonal, and
+    says so.
+    """
+    S = sample_covariance(problem.X, assume_centered)
+    Lambda = penalty_matrix(problem, lam)
+    Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
+    exists, a = optimum_exists(Theta, S, Lambda), 0.0
+    if not exists:
+        a = shrinkage_intensity(problem.X, assume_centered)
+        S = shrink(S, a)
+        Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
+    return PrecisionEstimate(Theta, S, exists, a, residual, iterations)
+
+
 def constrained_mle(
     problem: Problem,
     assume_centered: bool = False,
@@ -71,18 +100,9 @@ def constrained_mle(
 ) -> PrecisionEstimate:
     """Theta_hat: maximum likelihood with zeros where an edge is known absent. Eq. (9).
 
-    Where no maximum exists (too few observations for the unknown pairs), the
-    estimate is that of a covariance shrunk to its diagonal, and says so.
+    It is shrunk where no maximum exists (`weighted_lasso`).
     """
-    S = sample_covariance(problem.X, assume_centered)
-    Lambda = penalty_matrix(problem, 0.0)
-    Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
-    exists, a = optimum_exists(Theta, S, Lambda), 0.0
-    if not exists:
-        a = shrinkage_intensity(problem.X, assume_centered)
-        S = shrink(S, a)
-        Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
-    return PrecisionEstimate(Theta, S, exists, a, residual, iterations)
+    return weighted_lasso(problem, 0.0, assume_centered, tol, max_iter)
 
 
 def dependent_columns(S: Matrix) -> list[int]:

@@ -7,7 +7,7 @@ the graphs and judged on the other, over several splits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.graphs import Mask, Matrix, vech
 
 Vector = npt.NDArray[np.float64]
-Metric = Callable[[Vector, npt.NDArray[np.bool_]], float]
+Metric = Callable[[Vector, npt.NDArray[np.bool_]], Any]
 THRESHOLDS = np.linspace(0.05, 0.95, 19)
 
 
@@ -27,16 +27,19 @@ def on_unknown(A: Matrix, U: Mask) -> Vector:
     return a
 
 
-def f1(truth: Vector, predicted: npt.NDArray[np.bool_]) -> float:
-    """2 TP / (2 TP + FP + FN); 0 where nothing is true and nothing predicted."""
-    hits = float(np.sum(predicted & (truth == 1)))
-    both = float(np.sum(predicted) + np.sum(truth == 1))
-    return 2 * hits / both if both else 0.0
+def f1(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
+    """2 TP / (2 TP + FP + FN); 0 where nothing is true and nothing predicted.
+
+    Leading axes of ``predicted`` are a batch of answers to the same question.
+    """
+    hits = np.sum(predicted & (truth == 1), axis=-1)
+    both = np.sum(predicted, axis=-1) + np.sum(truth == 1)
+    return 2 * hits / np.maximum(both, 1)
 
 
-def accuracy(truth: Vector, predicted: npt.NDArray[np.bool_]) -> float:
-    """Share of pairs predicted right."""
-    return float(np.mean(predicted == (truth == 1)))
+def accuracy(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
+    """Share of pairs predicted right; leading axes of ``predicted`` are a batch."""
+    return np.mean(predicted == (truth == 1), axis=-1)
 
 
 def auc(truth: Vector, scores: Vector) -> float:
@@ -47,11 +50,16 @@ def auc(truth: Vector, scores: Vector) -> float:
 
 
 class SplitMetric(NamedTuple):
-    """Algorithm 2's answer: the mean over splits, and each split's value and threshold."""
+    """Algorithm 2's answer: the mean over splits, each split's value and threshold.
+
+    ``by_graph`` is the mean of each graph over the splits that judged it, nan
+    where none did.
+    """
 
     mean: float
     values: Vector
     thresholds: Vector
+    by_graph: Vector
 
 
 def split_metric(
@@ -70,12 +78,30 @@ def split_metric(
     if R < 2 or R != len(scores):
         raise GraphPriorError(f"{R} truths and {len(scores)} scores: expected as many, at least 2")
     table = np.array(
-        [[metric(a, s >= tau) for tau in thresholds] for a, s in zip(truths, scores, strict=True)]
+        [metric(a, s >= thresholds[:, None]) for a, s in zip(truths, scores, strict=True)]
     )
     values, chosen = np.empty(S), np.empty(S)
+    judged = np.full((S, R), np.nan)
     for split in range(S):
         order = rng.permutation(R)
         best = table[order[: R // 2]].mean(0).argmax()
-        values[split] = table[order[R // 2 :], best].mean()
-        chosen[split] = thresholds[best]
-    return SplitMetric(float(values.mean()), values, chosen)
+        test = order[R // 2 :]
+        judged[split, test] = table[test, best]
+        values[split], chosen[split] = table[test, best].mean(), thresholds[best]
+    seen = (~np.isnan(judged)).sum(0)
+    by_graph = np.where(seen > 0, np.nansum(judged, 0) / np.maximum(seen, 1), np.nan)
+    return SplitMetric(float(values.mean()), values, chosen, by_graph)
+
+
+def reliability(truth: Vector, p: Vector, count: int = 10) -> list[tuple[float, float, int]]:
+    """For equal bins of probability: mean probability, share of edges, number of pairs."""
+    which = np.minimum((p * count).astype(int), count - 1)
+    inside = (which == b for b in range(count))
+    return [(float(p[i].mean()), float(truth[i].mean()), int(i.sum())) for i in inside if i.any()]
+
+
+def calibration_error(truth: Vector, p: Vector) -> float:
+    """Expected calibration error: mean distance of probability and share of edges, by pairs."""
+    if not len(p):
+        return float("nan")
+    return sum(abs(mean - edges) * pairs for mean, edges, pairs in reliability(truth, p)) / len(p)

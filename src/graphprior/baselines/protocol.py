@@ -31,15 +31,21 @@ class Method(Protocol):
 
 @dataclass(frozen=True)
 class Penalty:
-    """lambda(k) = 1 / (a log(k)^2 + b log(k) + c), fitted on training graphs."""
+    """lambda(k) = 1 / (a log(k)^2 + b log(k) + c), fitted on training graphs.
+
+    Beyond the numbers of observations it was fitted on, ``low`` to ``high``, a
+    parabola means nothing: it keeps its value at the end.
+    """
 
     a: float
     b: float
     c: float
+    low: float = 2.0
+    high: float = np.inf
 
     def __call__(self, k: int) -> float:
         """The penalty for k observations."""
-        t = np.log(k)
+        t = np.log(min(max(k, self.low), self.high))
         value = self.a * t**2 + self.b * t + self.c
         if value <= 0:
             raise GraphPriorError(f"the fitted lambda(k) has no value at k = {k}: tune it there")
@@ -48,10 +54,14 @@ class Penalty:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a figure gives its methods besides the problem: priors by kind, fitted penalties."""
+    """What a figure gives its methods besides the problem.
+
+    Priors by kind, fitted penalties, and the steps T of Algorithm 1 at each level.
+    """
 
     priors: Mapping[str, str] = field(default_factory=dict)
     penalties: Mapping[str, Penalty] = field(default_factory=dict)
+    T: int = 300
 
     def prior(self, kind: str) -> str:
         """Name of the figure's prior of a kind."""

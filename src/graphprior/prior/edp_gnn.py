@@ -17,12 +17,16 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from graphprior.noise import Score, noise_log_odds, tweedie_score
+from graphprior.prior.norms import centred
+from graphprior.prior.ring import OfBothEnds, Square, ring
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,38 @@ class NoiseEmbedding(nn.Module):
         return embedding
 
 
+def _inverse_size(x: Tensor, eps: float) -> Tensor:
+    """What LayerNorm divides by, over channels (B, C, P) of mean zero, as a factor (B, 1, P)."""
+    return x.square().mean(1, keepdim=True).add_(eps).rsqrt_()
+
+
+class LayerWeights(NamedTuple):
+    """The maps of a layer at given noise levels, all that is known before the graphs folded in."""
+
+    received: Tensor  # (D, H * C)
+    own: Tensor  # (D, 2 H)
+    node_gain: Tensor  # (S, D, 1), as all below whose first axis is the noise level
+    node_shift: Tensor
+    node_out: tuple[Tensor, Tensor]
+    pair: Tensor  # (S, D, C)
+    ends: Tensor  # (S, 3 D, H)
+    ends_bias: Tensor  # (S, 3 D, 1)
+    pair_out: tuple[Tensor, Tensor]
+
+
+class Given(NamedTuple):
+    """All that a pass knows before it sees the noisy graphs: kept from step to step."""
+
+    sigma: Tensor  # (S, 1, 1)
+    is_pair: Tensor  # (G, n, n)
+    pairs: Tensor  # (G, 1, P): the same in a ring
+    share: Tensor  # (G, 1, n): how much of a node's features is sent
+    pair_start: tuple[Tensor, Tensor]
+    node_start: tuple[Tensor, Tensor]
+    layers: list[LayerWeights]
+    logit: tuple[Tensor, Tensor]
+
+
 class EDPLayer(nn.Module):
     """Messages along every channel, then an update of every pair."""
 
@@ -67,28 +103,71 @@ class EDPLayer(nn.Module):
             nn.init.zeros_(out.weight)
             nn.init.zeros_(out.bias)
 
-    def forward(
-        self, E: Tensor, x: Tensor, level: Tensor, is_pair: Tensor, size: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """Channels E (B, n, n, C), features x (B, n, H) -> the same, updated."""
-        B, n, _, C = E.shape
-        e, y = self.pair_norm(E), self.node_norm(x)
-        graphs = (e * is_pair).transpose(-1, -2).reshape(B, n * C, n)
-        received = (graphs @ y / size.sqrt()[:, None, None]).view(B, n, C, -1)
-        messages = received + (1 + self.own_weight)[:, None] * y[:, :, None]
-        gain, shift = self.node_level(level)[:, None].chunk(2, -1)
-        h = self.node_in(messages.view(B, n, -1))
-        x = x + self.node_out(F.silu(h * (1 + gain) + shift))
+    def weights(self, level: Tensor) -> LayerWeights:
+        """The maps at noise levels (S, noise).
 
-        y = self.node_norm(x)
-        ends, factor = self.ends(y), self.product(y)
-        gain, shift = self.pair_level(level)[:, None, None].chunk(2, -1)
+        A pass over all pairs is dear and one over the weights is not: the gain
+        and bias of the pairs' norm, and gain and shift of the noise level, go
+        into the weights that follow or precede them.
+        """
+        scale, bias = self.pair_norm.weight, self.pair_norm.bias
+        W = self.node_in.weight.unflatten(1, (len(scale), -1))
+        by_channel = torch.stack([1 + self.own_weight, bias])
+        own = (by_channel @ W).flatten(1)
+        gain, shift = self.node_level(level)[..., None].chunk(2, 1)
+        node_shift = shift + (1 + gain) * self.node_in.bias[:, None]
+
+        gain_p, shift = self.pair_level(level)[..., None].chunk(2, 1)
+        gain_p = 1 + gain_p
+        constant = self.pair_in.bias + self.pair_in.weight @ bias + 2 * self.ends.bias
+        half_shift = 0.5 * (shift + gain_p * constant[:, None])  # a pair gets it from each end
+        factor, factor_bias = self.product.weight, self.product.bias[:, None]
+        one = torch.ones_like(gain_p)
+        return LayerWeights(
+            (W * scale[:, None]).transpose(1, 2).flatten(1),
+            own,
+            1 + gain,
+            node_shift,
+            centred(self.node_out),
+            gain_p * (self.pair_in.weight * scale),
+            torch.cat([gain_p * self.ends.weight, one * factor, gain_p * factor], 1),
+            torch.cat([half_shift, one * factor_bias, gain_p * factor_bias], 1),
+            centred(self.pair_out),
+        )
+
+    def forward(
+        self, E: Tensor, x: Tensor, w: LayerWeights, is_pair: Tensor, is_node: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Channels E (B, C, P), features x (B, H, n) -> the same, updated."""
+        B, C, P = E.shape
+        n = x.shape[-1]
+
+        def each(W: Tensor) -> Tensor:
+            return W.expand(B, -1, -1)
+
+        e = E * (_inverse_size(E, self.pair_norm.eps) * is_pair)
+        y = self.normed(x)
+        sent = y * is_node
+        graphs = Square.apply(e.view(B * C, P), n).view(B, C * n, n)
+        received = (sent @ graphs.mT).view(B, -1, n)
+        others = sent.sum(2, keepdim=True) - sent
+        h = torch.bmm(each(w.own), torch.cat([y, others], 1)).baddbmm_(each(w.received), received)
+        h = F.silu(torch.addcmul(w.node_shift, h, w.node_gain), inplace=True)
+        W, b = w.node_out
+        x = (x + b).baddbmm_(each(W), h)
+
+        ends = torch.baddbmm(each(w.ends_bias), each(w.ends), self.normed(x))
         # Pairs are many, so their sums are taken in place: half of the time was spent on memory.
-        h = self.pair_in(e).add_(ends[:, :, None]).add_(ends[:, None])
-        h = h.addcmul_(factor[:, :, None], factor[:, None])
-        h = F.silu(torch.addcmul(shift, h, 1 + gain), inplace=True)
-        E = E + self.pair_out(h)
-        return E, x
+        h = OfBothEnds.apply(ends)
+        h = F.silu(h.baddbmm_(each(w.pair), e), inplace=True)
+        W, b = w.pair_out
+        return (E + b).baddbmm_(each(W), h), x
+
+    def normed(self, x: Tensor) -> Tensor:
+        """Features (B, H, n) through the nodes' norm."""
+        norm = self.node_norm
+        y = x * _inverse_size(x, norm.eps)
+        return torch.addcmul(norm.bias[:, None], y, norm.weight[:, None])
 
 
 class EDPGNN(nn.Module):
@@ -105,35 +184,62 @@ class EDPGNN(nn.Module):
         self.norm = nn.LayerNorm(config.channels)
         self.logit = nn.Linear(config.channels, 1)
 
-    def rest_log_odds(self, A_tilde: Tensor, sigma: Tensor, is_node: Tensor) -> Tensor:
-        """f (B, n, n): what the other pairs say of each pair, in log-odds."""
-        size = is_node.sum(1).to(A_tilde)
-        off_diagonal = ~torch.eye(A_tilde.shape[-1], dtype=torch.bool, device=A_tilde.device)
-        is_pair = (is_node[:, :, None] & is_node[:, None] & off_diagonal)[..., None].to(A_tilde)
-        noisy = A_tilde * is_pair[..., 0]
-        likely = noise_log_odds(noisy, sigma[:, None, None]).sigmoid() * is_pair[..., 0]
-        E = self.pair_start(torch.stack([noisy, likely, is_pair[..., 0]], -1))
-        per_node = torch.stack([noisy.sum(2), likely.sum(2)], -1) / size[:, None, None].sqrt()
-        log_size = size.log()[:, None, None].expand(-1, A_tilde.shape[-1], 1)
-        x = self.node_start(torch.cat([per_node, log_size], -1))
+    def given(self, sigma: Tensor, is_node: Tensor) -> Given:
+        """What does not depend on the graphs; ``sigma`` (B,) or (1,), ``is_node`` (B, n) or (1, n).
+
+        ``is_node`` tells nodes from padding when graphs of different size
+        share a batch; a node without edges is a node.
+        """
+        n = is_node.shape[-1]
+        off_diagonal = ~torch.eye(n, dtype=torch.bool, device=is_node.device)
+        is_pair = (is_node[:, :, None] & is_node[:, None] & off_diagonal).to(sigma)
+        size = is_node.sum(1).to(sigma)[:, None, None]
+        W, b = centred(self.pair_start)
+        V, c = centred(self.node_start)
         level = self.embed(sigma)
-        for layer in self.layers:
-            E, x = layer(E, x, level, is_pair, size)
-        f: Tensor = self.logit(self.norm(E))[..., 0]
-        return f
+        return Given(
+            sigma[:, None, None],
+            is_pair,
+            is_pair.flatten(1).index_select(1, ring(n, is_pair.device).there)[:, None],
+            is_node.to(sigma)[:, None] / size.sqrt(),
+            # The third input tells pairs from padding, and no one looks at the padding.
+            (W[:, :2], b + W[:, 2:]),
+            (V[:, :2] / size.sqrt(), c + V[:, 2:] * size.log()),
+            [cast(EDPLayer, layer).weights(level) for layer in self.layers],
+            (
+                self.logit.weight * self.norm.weight,
+                self.logit.weight @ self.norm.bias + self.logit.bias,
+            ),
+        )
+
+    def rest_log_odds(self, A_tilde: Tensor, given: Given) -> Tensor:
+        """f (B, n, n): what the other pairs say of each pair, in log-odds. 0 on the diagonal."""
+        n = A_tilde.shape[-1]
+        likely = noise_log_odds(A_tilde, given.sigma).sigmoid()
+        told = torch.stack([A_tilde, likely], 1) * given.is_pair[:, None]
+        W, b = given.pair_start
+        packed = told.view(-1, n * n).index_select(1, ring(n, told.device).there)
+        E = W @ packed.view(len(told), 2, -1) + b
+        W, b = given.node_start
+        x = W @ told.sum(3) + b
+        for layer, weights in zip(self.layers, given.layers, strict=True):
+            E, x = layer(E, x, weights, given.pairs, given.share)
+        W, b = given.logit
+        f = (W @ E * _inverse_size(E, self.norm.eps)).flatten(1) + b
+        full: Tensor = Square.apply(f, n)
+        return full.view_as(A_tilde)
+
+    def score(self, A_tilde: Tensor, given: Given) -> Tensor:
+        """Score (B, n, n) of symmetric noisy graphs, of which each pair is read once."""
+        f = self.rest_log_odds(A_tilde, given)
+        A_mean = (noise_log_odds(A_tilde, given.sigma) + f).sigmoid()
+        return tweedie_score(A_mean, A_tilde, given.sigma)
 
     def forward(self, A_tilde: Tensor, sigma: Tensor, is_node: Tensor | None = None) -> Tensor:
-        """Score (B, n, n) of noisy graphs at levels ``sigma`` (B,).
-
-        ``is_node`` (B, n) tells nodes from padding when graphs of different
-        size share a batch; a node without edges is a node.
-        """
+        """Score (B, n, n) of symmetric noisy graphs at levels ``sigma`` (B,)."""
         if is_node is None:
-            is_node = torch.ones(A_tilde.shape[:2], dtype=torch.bool, device=A_tilde.device)
-        level = sigma[:, None, None]
-        f = self.rest_log_odds(A_tilde, sigma, is_node)
-        A_mean = (noise_log_odds(A_tilde, level) + f).sigmoid()
-        return tweedie_score(A_mean, A_tilde, level)
+            is_node = torch.ones(1, A_tilde.shape[-1], dtype=torch.bool, device=A_tilde.device)
+        return self.score(A_tilde, self.given(sigma, is_node))
 
 
 class EDPGNNPrior:
@@ -155,18 +261,23 @@ class EDPGNNPrior:
             network = copy.deepcopy(network).to(known.device)  # the user's own stays where it is
         dtype = next(network.parameters()).dtype
 
+        everyone = torch.ones(1, len(known), dtype=torch.bool, device=known.device)
+
+        @lru_cache(maxsize=1)  # a sampler takes many steps at each level
+        def given(sigma: float) -> Given:
+            return network.given(everyone.new_full((1,), sigma, dtype=dtype), everyone)
+
         @torch.inference_mode()
         def score(A_tilde: Tensor, sigma: float) -> Tensor:
-            levels = torch.full((len(A_tilde),), sigma, dtype=dtype, device=A_tilde.device)
-            out: Tensor = network(A_tilde.to(dtype), levels)
-            return out.to(A_tilde.dtype)
+            return network.score(A_tilde.to(dtype), given(float(sigma))).to(A_tilde.dtype)
 
         return score
 
     def memory(self, n: int, M: int) -> int:
-        """Activations alive at once: hidden and channel arrays of one layer."""
+        """Activations alive at once in one layer: of pairs kept once, and of whole matrices."""
         c = self.network.config
-        return 4 * M * n * n * (4 * c.hidden + 4 * c.channels) + 4 * M * n * c.channels * c.features
+        pairs = n * n // 2 * (2 * c.hidden + 4 * c.channels)
+        return 4 * M * (pairs + n * n * c.channels + n * c.channels * c.features)
 
 
 def count_parameters(network: nn.Module) -> int:

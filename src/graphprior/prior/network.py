@@ -7,22 +7,22 @@ of the rest of its two rows. Every sum is weighted by how likely an edge is
 believed to be: it then runs over a node's neighbours, whose number does not
 grow with the graph, and a network trained on small graphs works on large ones.
 
-Pairs i < j are stored once, channels last. Relabelling the nodes relabels the
-output; the number of nodes is free.
+Pairs i < j are stored once, channels first: a channel is a matrix, as the path
+products need it, and a linear map is one product with all pairs. Relabelling
+the nodes relabels the output; the number of nodes is free.
 """
 
 from __future__ import annotations
 
 import copy
-import math
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from graphprior.prior.norms import Standardised, centred, map_standardised
+from graphprior.prior.pairs import Ends, Paths, RowSums, number_of_nodes, pair_index
 from graphprior.prior.protocol import EvidencePrior
 
 INPUTS = 5
@@ -43,122 +43,21 @@ class EvidenceNetworkConfig:
     parity: bool = True
 
 
-class PairIndex(NamedTuple):
-    """Where pair p = (i, j), i < j, lies in an (n, n) matrix, and which pair lies at (i, j)."""
-
-    rows: Tensor
-    cols: Tensor
-    upper: Tensor
-    lower: Tensor
-    pair_at: Tensor
-
-
-@lru_cache(maxsize=64)
-@torch.inference_mode(False)  # the tables outlive the first caller, who may be in inference mode
-def pair_index(n: int, device: torch.device) -> PairIndex:
-    """Index tables of n nodes. The diagonal of ``pair_at`` points at pair 0: mask it."""
-    rows, cols = torch.triu_indices(n, n, 1, device=device)
-    upper, lower = rows * n + cols, cols * n + rows
-    pair_at = torch.zeros(n * n, dtype=torch.long, device=device)
-    pair_at[upper] = pair_at[lower] = torch.arange(len(rows), device=device)
-    return PairIndex(rows, cols, upper, lower, pair_at)
-
-
-def _matrices(x: Tensor, n: int) -> Tensor:
-    """Pairs (B, P, C) as matrices (B, n, n, C) with a zero diagonal."""
-    full = x.index_select(1, pair_index(n, x.device).pair_at).view(len(x), n, n, -1)
-    full.diagonal(dim1=1, dim2=2).zero_()
-    return full
-
-
-def _both_triangles(M: Tensor) -> Tensor:
-    """Channels of matrices (B, C, n, n) as pairs (B, P, C), the two triangles added."""
-    index, flat = pair_index(M.shape[-1], M.device), M.flatten(2)
-    return flat.index_select(2, index.upper).add_(flat.index_select(2, index.lower)).mT
-
-
-def _sum_of_ends(x: Tensor) -> Tensor:
-    """Nodes (B, n, C) to pairs (B, P, C)."""
-    index = pair_index(x.shape[1], x.device)
-    return x.index_select(1, index.rows).add_(x.index_select(1, index.cols))
-
-
-# Torch's own derivatives of these gathers cost several times the gathers: they are written here.
-class Ends(torch.autograd.Function):
-    """Nodes (B, n, C) to the sum over both ends of each pair (B, P, C)."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor) -> Tensor:
-        """Gather."""
-        ctx.n = x.shape[1]
-        return _sum_of_ends(x)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:
-        """Its transpose."""
-        index = pair_index(ctx.n, grad.device)
-        total = grad.new_zeros(len(grad), ctx.n, grad.shape[2])
-        return total.index_add_(1, index.rows, grad).index_add_(1, index.cols, grad)
-
-
-class Paths(torch.autograd.Function):
-    """Messages (B, P, 2K) to what paths of length two bring to each pair, and edges to each node.
-
-    (B, P, K): the first K channels times the other K as matrices, both ways
-    added. (B, n, 2K): the sum of each row.
-    """
-
-    @staticmethod
-    def forward(ctx: Any, messages: Tensor, n: int) -> tuple[Tensor, Tensor]:
-        """Gather."""
-        full = _matrices(messages, n)
-        channels = full.permute(0, 3, 1, 2).contiguous()
-        ctx.save_for_backward(channels)
-        P, Q = channels.chunk(2, 1)
-        return _both_triangles(P @ Q), full.sum(2)
-
-    @staticmethod
-    def backward(ctx: Any, of_paths: Tensor, of_rows: Tensor) -> tuple[Tensor, None]:
-        """Slopes of both outputs."""
-        (channels,) = ctx.saved_tensors
-        G = _matrices(of_paths.contiguous(), channels.shape[-1]).permute(0, 3, 1, 2).contiguous()
-        P, Q = channels.chunk(2, 1)
-        # P, Q and G are symmetric, so that no transpose is needed.
-        return _both_triangles(torch.cat([G @ Q, P @ G], 1)) + _sum_of_ends(of_rows), None
-
-
-class RowSums(torch.autograd.Function):
-    """Pairs (B, P, C) to the sum over the pairs of each node (B, n, C)."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, n: int) -> Tensor:
-        """Gather."""
-        return _matrices(x, n).sum(2)
-
-    @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None]:
-        """Its transpose."""
-        return _sum_of_ends(grad), None
-
-
-def parity_features(w: Tensor, n: int) -> Tensor:
-    """What the rest of both rows says of a pair if degrees were even: (B, P, 3).
+def parity_features(w: Tensor) -> Tensor:
+    """What the rest of both rows says of a pair if degrees were even: (3, B, P).
 
     The product of 1 - 2 w over a row, the pair left out, is the chance that the
     number of its edges is even less the chance that it is odd.
     """
     t = 1 - 2 * w
-    log_size = t.abs().clamp(min=1e-6).log()
-    odd = (t < 0).to(t)
-    both = torch.stack([log_size, odd], -1)
-    rows, index = RowSums.apply(both, n), pair_index(n, w.device)
-    ends = [rows.index_select(1, end) - both for end in (index.rows, index.cols)]
-    first, second = (
-        (end[..., 0].clamp(max=0).exp() * (1 - 2 * torch.remainder(end[..., 1].round(), 2)))
-        for end in ends
-    )
-    strength = torch.atanh(0.999 * first) + torch.atanh(0.999 * second)
-    return torch.stack([first + second, first * second, strength], -1)
+    log_size, odd = t.abs().clamp(min=1e-6).log(), (t < 0).to(t)
+    log_sizes, odds = RowSums.apply(torch.stack([log_size, odd]))
+    signs = 1 - 2 * torch.remainder(odds, 2)
+    ends = pair_index(number_of_nodes(w.shape[1]), w.device).ends
+    row_size, row_sign = (x.index_select(1, ends).view(len(w), 2, -1) for x in (log_sizes, signs))
+    both = (row_size - log_size[:, None]).clamp(max=0).exp() * row_sign * (1 - 2 * odd)[:, None]
+    first, second = both.unbind(1)
+    return torch.stack([first + second, first * second, torch.atanh(0.999 * both).sum(1)])
 
 
 class Layer(nn.Module):
@@ -180,32 +79,40 @@ class Layer(nn.Module):
             nn.init.zeros_(zero.bias)
 
     def forward(self, h: Tensor, base: Tensor, is_pair: Tensor, size: Tensor) -> Tensor:
-        """Channels h (B, P, C) and evidence ``base`` (B, P) -> updated channels."""
-        n = _nodes(h.shape[1])
-        x = self.norm(h)
-        w = (base + self.belief(x)[..., 0]).sigmoid() * is_pair
-        far, near = self.message(x).chunk(2, -1)
-        messages = torch.cat([far * is_pair[..., None], near * w[..., None]], -1)
-        paths, around = Paths.apply(messages, n)
-        around = around * self.row_scale(size)
-        parts = [x, 0.25 * paths]
+        """Channels h (C, B * P) and evidence ``base`` (B, P) -> updated channels."""
+        x = Standardised.apply(h, self.norm.eps)
+        w = (base + map_standardised(self.belief, self.norm, x).view_as(base)).sigmoid() * is_pair
+        paths, mean, total = self.send(x, w, is_pair)
+        parts = [len(x), len(paths), PARITY * self.parity]
+        of_x, of_paths, of_parity = self.pair_in.weight.split(parts, 1)
+        node, graph = self.hear(mean, total, size)
+        # A pair has two ends: each brings half of what all pairs of a graph have in common.
+        alike = self.whole(graph) + torch.addmv(self.pair_in.bias, of_x, self.norm.bias)
+        y: Tensor = Ends.apply(node.add_(alike[:, None], alpha=0.5))
+        y.addmm_(x.T, (of_x * self.norm.weight).T)
+        y.addmm_(paths.flatten(1).T, of_paths.T, alpha=0.25)
         if self.parity:
-            parts.append(parity_features(w, n))
-        graph = around.sum(1, keepdim=True) / size
-        node = torch.cat([around, graph.expand_as(around)], -1)
-        ends: Tensor = Ends.apply(self.node_out(F.relu(self.node_in(node))))
-        y = self.pair_in(torch.cat(parts, -1)).add_(ends).add_(self.whole(graph))
-        return torch.add(h, self.out(F.relu(y, inplace=True)))
+            y.addmm_(parity_features(w).flatten(1).T, of_parity.T)
+        y = F.relu(y, inplace=True)
+        W, b = centred(self.out)
+        return torch.addmm(b, W, y.T).add_(h)
 
-    def row_scale(self, size: Tensor) -> Tensor:
-        """Means over all pairs of a node, sums over its edges."""
-        K = self.message.out_features // 2
-        one = torch.ones_like(size)
-        return torch.cat([(1 / size).expand(-1, -1, K), 0.5 * one.expand(-1, -1, K)], -1)
+    def send(self, x: Tensor, w: Tensor, is_pair: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """What paths bring to each pair (K, B, P), and all pairs and edges to each node."""
+        far, near = map_standardised(self.message, self.norm, x).view(2, -1, *w.shape)
+        far, near = far * is_pair, near * w
+        sent: tuple[Tensor, Tensor, Tensor] = Paths.apply(far, near)
+        return sent
 
-
-def _nodes(pairs: int) -> int:
-    return round((1 + math.sqrt(1 + 8 * pairs)) / 2)
+    def hear(self, mean: Tensor, total: Tensor, size: Tensor) -> tuple[Tensor, Tensor]:
+        """Hidden channels of each node (B, n, H), and what the graph hears (B, 2K)."""
+        # Means over all pairs of a node, sums over its edges.
+        around = torch.cat([mean / size, 0.5 * total]).permute(1, 2, 0)
+        graph = around.sum(1) / size
+        of_node, of_graph = self.node_in.weight.chunk(2, 1)
+        alike = F.linear(graph, of_graph, self.node_in.bias)
+        node = F.relu(F.linear(around, of_node).add_(alike[:, None]), inplace=True)
+        return self.node_out(node), graph
 
 
 class EvidenceNetwork(nn.Module):
@@ -243,18 +150,18 @@ class EvidenceNetwork(nn.Module):
         base = ell + rate
         unknown = (~ell.isinf()).to(ell) * is_pair
         told = torch.stack(
-            [base.sigmoid(), unknown, torch.tanh(ell / 4), torch.tanh(ell), torch.tanh(base / 2)],
-            -1,
+            [base.sigmoid(), unknown, torch.tanh(ell / 4), torch.tanh(ell), torch.tanh(base / 2)]
         )
         share = unknown.sum(1, keepdim=True) / real
-        graph = torch.stack(
-            [size.log() - 3, share, rate / 2, (size * rate.sigmoid()).log() - 1], -1
-        )
-        h = (self.pair_start(told) + self.graph_start(graph)) * is_pair[..., None]
+        edges = (size * rate.sigmoid()).log()
+        graph = torch.cat([size.log() - 3, share, rate / 2, edges - 1], 1).T
+        (W, b), (W_graph, b_graph) = centred(self.pair_start), centred(self.graph_start)
+        start = torch.addmm(b, W, told.flatten(1)).view(-1, *ell.shape)
+        h = start.add_(torch.addmm(b_graph, W_graph, graph)[..., None]).mul_(is_pair).flatten(1)
         for layer in self.layers:
-            h = layer(h, base, is_pair, size[..., None])
-        f: Tensor = self.logit(self.norm(h))[..., 0]
-        return base + f
+            h = layer(h, base, is_pair, size)
+        f = map_standardised(self.logit, self.norm, Standardised.apply(h, self.norm.eps))
+        return base + f.view_as(base)
 
 
 class EvidenceNetworkPrior(EvidencePrior):

@@ -1,0 +1,127 @@
+"""All figures on one page, the reliability diagram and the table of seconds, from committed rows.
+
+    python scripts/overview.py
+
+Reads results/*/summary.csv and reliability.csv as `graphprior experiment` wrote them; writes
+results/overview/{curves,reliability}.png, calibration.csv and seconds.md.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from graphprior.experiments.published import best
+from graphprior.experiments.registry import experiments
+from graphprior.experiments.run import Comparison, save_figure, save_table
+
+RESULTS = Path(__file__).parent.parent / "results"
+OUT = RESULTS / "overview"
+COLOURS = {"direct": "#0072b2", "gibbs": "#e69f00"}
+LPOST = "#009e73"
+
+
+def curves(summary: pd.DataFrame) -> Figure:
+    """A panel for each figure: ours by engine, the paper's method redone, the best published."""
+    figures = list(summary["figure"].unique())
+    page = Figure(figsize=(13, 6.5), layout="constrained")
+    axes = page.subplots(2, 4).ravel()
+    for ax, name in zip(axes, figures, strict=False):
+        rows = summary[summary["figure"] == name]
+        for method, colour in {**COLOURS, **redone(rows)}.items():
+            mine = rows[(rows["method"] == method) & rows["value"].notna()]
+            ax.errorbar(
+                mine["x"], mine["value"], yerr=mine["sd"], color=colour, marker="o", ms=4,
+                label=method.split("(")[0] if colour != LPOST else "LPost redone",
+            )  # fmt: skip
+        theirs = best(name)
+        ax.plot(
+            list(theirs), list(theirs.values()), color="#777777", marker="s", ms=4, ls="--",
+            label="best published",
+        )  # fmt: skip
+        if name != "egonets-sweep":
+            ax.set_xscale("log")
+            ax.set_xticks(list(theirs), [f"{x:g}" for x in theirs])
+            ax.minorticks_off()
+        ax.set_ylim(0.2, 1.0)
+        ax.set_title(name, fontsize=10)
+        ax.set_ylabel(rows["metric"].iloc[0])
+    for ax in axes[len(figures) :]:
+        ax.set_axis_off()
+    axes[0].legend(fontsize=8)
+    return page
+
+
+def redone(rows: pd.DataFrame) -> dict[str, str]:
+    """The paper's method as this figure ran it: its best published variant."""
+    for name in ("LPost", "LPost(|A|=1000)"):
+        if (rows["method"] == name).any():
+            return {name: LPOST}
+    return {}
+
+
+def pooled(bins: pd.DataFrame) -> pd.DataFrame:
+    """Bins of all figures together."""
+    bins = bins.assign(bin=(bins["probability"] * 10).astype(int).clip(upper=9))
+    weighted = bins.assign(
+        probability=bins["probability"] * bins["pairs"], edges=bins["edges"] * bins["pairs"]
+    )
+    found = weighted.groupby("bin")[["probability", "edges", "pairs"]].sum()
+    return found.assign(
+        probability=found["probability"] / found["pairs"], edges=found["edges"] / found["pairs"]
+    )
+
+
+def reliability(bins: dict[str, pd.DataFrame]) -> Figure:
+    """Probability against the share of edges that have it, with two standard errors."""
+    page = Figure(figsize=(4.5, 4.2), layout="constrained")
+    ax = page.subplots()
+    ax.plot([0, 1], [0, 1], color="#888888", lw=0.8)
+    for method, rows in bins.items():
+        error = 2 * np.sqrt(rows["edges"] * (1 - rows["edges"]) / rows["pairs"])
+        ax.errorbar(
+            rows["probability"], rows["edges"], yerr=error, color=COLOURS[method], marker="o",
+            ms=4, label=method,
+        )  # fmt: skip
+    ax.set_xlabel("probability given")
+    ax.set_ylabel("share of such pairs that are edges")
+    ax.legend(fontsize=8)
+    return page
+
+
+def seconds(summary: pd.DataFrame) -> str:
+    """Markdown: CPU seconds for a problem by method and figure."""
+    table = summary.pivot_table(index="method", columns="figure", values="seconds", sort=False)
+    lines = [f"| method | {' | '.join(table.columns)} |", "|---" * (len(table.columns) + 1) + "|"]
+    for method, row in table.iterrows():
+        cells = ["-" if np.isnan(v) else f"{v:.2f}" for v in row]
+        name = str(method).replace("|", "\\|")
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Draw and keep."""
+    names = [e.name for e in experiments().values() if isinstance(e, Comparison)]
+    run = [name for name in names if (RESULTS / name / "summary.csv").exists()]
+    summary = pd.concat([pd.read_csv(RESULTS / name / "summary.csv") for name in run])
+    bins = pd.concat([pd.read_csv(RESULTS / name / "reliability.csv") for name in run])
+    by_method = {m: pooled(bins[bins["method"] == m]) for m in COLOURS}
+    OUT.mkdir(parents=True, exist_ok=True)
+    save_figure(OUT / "curves.png", curves(summary))
+    save_figure(OUT / "reliability.png", reliability(by_method))
+    errors = [
+        (method, int(b["pairs"].sum()),
+         float((abs(b["probability"] - b["edges"]) * b["pairs"]).sum() / b["pairs"].sum()))
+        for method, b in by_method.items()
+    ]  # fmt: skip
+    columns = ["method", "pairs", "calibration_error"]
+    save_table(OUT / "calibration.csv", pd.DataFrame(errors, columns=columns))
+    (OUT / "seconds.md").write_text(seconds(summary))
+
+
+if __name__ == "__main__":
+    main()

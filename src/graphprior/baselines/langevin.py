@@ -1,0 +1,89 @@
+"""The paper's method: Algorithm 1 with its own network and plug-in likelihood, and its variants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from graphprior.baselines.protocol import Factory, Penalty, Setting
+from graphprior.bootstrap import bootstrapped_glasso, fix_edges
+from graphprior.covariance import sample_covariance
+from graphprior.estimate import PartialGGM, Variant
+from graphprior.graphs import Problem
+from graphprior.metrics import Vector, on_unknown
+from graphprior.noise import Schedule
+from graphprior.prior.protocol import Prior
+from graphprior.prior.store import load_prior
+
+M = 10
+# Sizes of training sets in the ERGM figure.
+TRAINING_SETS = (250, 300, 500, 1000)
+
+
+@cache
+def prior_once(name: str) -> Prior:
+    """A prior read once in each process."""
+    return load_prior(name)
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """Mean of M graphs drawn by Algorithm 1."""
+
+    prior: str | None
+    variant: Variant = "LPost"
+    T: int = 300
+
+    def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
+        """Share of drawn graphs with the edge."""
+        prior = None if self.prior is None else prior_once(self.prior)
+        model = PartialGGM(
+            prior,
+            engine="langevin",
+            variant=self.variant,
+            n_samples=M,
+            schedule=Schedule.linear(T=self.T),
+            p_m=None,
+            random_state=rng,
+        ).fit(problem.X, known=problem.known)
+        return on_unknown(model.edge_probabilities_, problem.U)
+
+
+@dataclass(frozen=True)
+class Bootstrapped:
+    """Algorithm 1 on the pairs that the bootstrap leaves open; the others count as known."""
+
+    inner: Langevin
+    p_m: float
+    penalty: Penalty
+
+    def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
+        """Scores of all unknown pairs: 0 and 1 where the bootstrap is sure."""
+        lam = self.penalty(problem.k)
+        A_boot = bootstrapped_glasso(problem.X, rng, lam, of=sample_covariance)
+        fixed = Problem(problem.X, fix_edges(A_boot, self.p_m), problem.names)
+        P = np.nan_to_num(fixed.known)
+        if fixed.U.any():
+            P[np.triu(fixed.U)] = self.inner(fixed, rng)
+        return on_unknown(np.maximum(P, P.T), problem.U)
+
+
+def _langevin(kind: str = "edp-gnn", variant: Variant = "LPost") -> Callable[[Setting], Langevin]:
+    return lambda setting: Langevin(setting.prior(kind), variant, setting.T)
+
+
+def _bootstrapped(p_m: float) -> Factory:
+    return lambda setting: Bootstrapped(_langevin()(setting), p_m, setting.penalty("GL"))
+
+
+METHODS: dict[str, Factory] = {
+    "LPost": _langevin(),
+    "LPr": _langevin(variant="LPr"),
+    "LL": lambda setting: Langevin(None, "LL", setting.T),
+    **{f"LPost(p_m={p_m})": _bootstrapped(p_m) for p_m in (0.3, 0.45)},
+    **{f"LPost(|A|={count})": _langevin(f"edp-gnn {count}") for count in TRAINING_SETS},
+}
+WITHOUT_DATA = frozenset({"LPr"})

@@ -1,0 +1,51 @@
+"""Ours: the evidence network with the strengths of edges integrated out, by each engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphprior.baselines.langevin import TRAINING_SETS, M, prior_once
+from graphprior.baselines.protocol import Factory
+from graphprior.estimate import PartialGGM, Variant
+from graphprior.graphs import Problem
+from graphprior.metrics import Vector, on_unknown
+from graphprior.noise import Schedule
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Edge probabilities of `PartialGGM`."""
+
+    prior: str
+    engine: str = "direct"
+    variant: Variant = "LPost"
+    T: int = 300
+
+    def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
+        """Posterior probabilities on the unknown pairs."""
+        model = PartialGGM(
+            prior_once(self.prior),
+            engine=self.engine,
+            likelihood="marginal" if self.engine == "langevin" else None,
+            variant=self.variant,
+            n_samples=M,
+            schedule=Schedule.linear(T=self.T) if self.engine == "langevin" else None,
+            random_state=rng,
+        ).fit(problem.X, known=problem.known)
+        return on_unknown(model.edge_probabilities_, problem.U)
+
+
+def _learned_from(count: int) -> Factory:
+    return lambda setting: Ours(setting.prior(f"evidence {count}"))
+
+
+METHODS: dict[str, Factory] = {
+    "direct": lambda setting: Ours(setting.prior("evidence")),
+    "gibbs": lambda setting: Ours(setting.prior("evidence"), "gibbs"),
+    "langevin": lambda setting: Ours(setting.prior("evidence"), "langevin", T=setting.T),
+    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
+    **{f"direct(|A|={count})": _learned_from(count) for count in TRAINING_SETS},
+}
+WITHOUT_DATA = frozenset({"direct(no data)"})

@@ -1,0 +1,23 @@
+"""Dual Barabasi-Albert graphs with a tenth of the pairs unknown, a fifth of those edges."""
+
+from graphprior.experiments.run import Comparison
+from graphprior.experiments.spec import BUDGETS, FAST, RATIOS, Budget, Spec, Unknown
+
+EXPERIMENT = Comparison(
+    Spec(
+        name="ba-10",
+        title="Dual Barabasi-Albert, 10% unknown",
+        dataset="barabasi-albert",
+        unknown=Unknown(share=0.1, ones=0.2),
+        xs=RATIOS,
+        x_name="k/|U|",
+        k_per="unknown pair",
+        methods=(*FAST, "LPost", "LPr"),
+        priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
+        budgets={
+            **BUDGETS,
+            "LPost": Budget(20, (0.35, 2.0)),
+            "LPr": Budget(4),
+        },
+    )
+)

@@ -1,0 +1,25 @@
+"""Ego-nets with half of the pairs unknown."""
+
+from graphprior.experiments.run import Comparison
+from graphprior.experiments.spec import BUDGETS, FAST, RATIOS, Budget, Spec, Unknown
+
+EXPERIMENT = Comparison(
+    Spec(
+        name="egonets-50",
+        title="Ego-nets, 50% unknown",
+        dataset="egonets",
+        unknown=Unknown(share=0.5),
+        xs=RATIOS,
+        x_name="k/|U|",
+        k_per="unknown pair",
+        methods=(*FAST, "LPost", "LPr", "langevin", "BDgraph"),
+        priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
+        budgets={
+            "GraphSAGE": BUDGETS["GraphSAGE"],
+            "LPost": Budget(20, (0.35, 2.0)),
+            "LPr": Budget(20),
+            "langevin": Budget(8, (0.35,)),
+            "BDgraph": Budget(8, (0.35, 2.0)),
+        },
+    )
+)

@@ -1,0 +1,23 @@
+"""Grids with a tenth of the pairs unknown."""
+
+from graphprior.experiments.run import Comparison
+from graphprior.experiments.spec import BUDGETS, FAST, RATIOS, Budget, Spec, Unknown
+
+EXPERIMENT = Comparison(
+    Spec(
+        name="grids-10",
+        title="Grids, 10% unknown",
+        dataset="grids",
+        unknown=Unknown(share=0.1),
+        xs=RATIOS,
+        x_name="k/|U|",
+        k_per="unknown pair",
+        methods=(*FAST, "LPost", "LPr"),
+        priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
+        budgets={
+            **BUDGETS,
+            "LPost": Budget(20, (0.35, 2.0)),
+            "LPr": Budget(10),
+        },
+    )
+)

@@ -1,0 +1,331 @@
+"""Experiments: problems that do not move, rows that follow Algorithm 2, figures that are whole."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from graphprior.baselines.protocol import Penalty, Setting
+from graphprior.baselines.registry import methods, without_data
+from graphprior.datasets.registry import families
+from graphprior.errors import GraphPriorError
+from graphprior.experiments import units
+from graphprior.experiments.figure import draw, table
+from graphprior.experiments.published import best, curve, published_methods
+from graphprior.experiments.registry import experiment, experiments
+from graphprior.experiments.rows import THRESHOLDS, Finished
+from graphprior.experiments.run import Comparison, Options, planned
+from graphprior.experiments.spec import Budget, Spec, Unknown
+from graphprior.experiments.tuning import fit_penalty, fitted, tuning_units, tuning_xs
+from graphprior.metrics import auc, f1, split_metric
+from graphprior.prior.store import shipped_priors
+from graphprior.work import Place
+
+SMALL = Spec(
+    name="small",
+    title="Small | test",
+    dataset="grids",
+    unknown=Unknown(share=0.05),
+    xs=(0.5, 2.0),
+    x_name="k/|U|",
+    k_per="unknown pair",
+    methods=("Threshold", "WGL"),
+    priors={},
+    graphs=4,
+    splits=3,
+    tuning_graphs=1,
+)
+COMPARISONS = [e for e in experiments().values() if isinstance(e, Comparison)]
+
+
+def silent(done, total, words):
+    pass
+
+
+@pytest.mark.parametrize("figure", COMPARISONS, ids=lambda e: e.name)
+def test_every_figure_names_things_that_exist(figure):
+    spec = figure.spec
+    assert spec.dataset in families()
+    assert set(spec.methods) <= set(methods())
+    assert set(spec.budgets) <= set(spec.methods)
+    assert set(spec.priors.values()) <= set(shipped_priors())
+    assert set(published_methods(spec.name)) <= set(spec.methods)
+    assert set(best(spec.name)) == set(spec.xs)
+    assert Spec.from_json(spec.to_json()) == spec
+
+
+def test_every_published_figure_has_an_experiment():
+    names = {"grids-10", "grids-20", "ba-10", "egonets-50", "egonets-full", "ergm", "egonets-sweep"}
+    assert names | {"lambda-tuning", "illustration"} == set(experiments())
+
+
+def test_a_problem_depends_on_its_graph_and_x_alone():
+    one = SMALL.problem(2.0, SMALL.graph("test", 3), "test", 3)
+    SMALL.problem(0.5, SMALL.graph("test", 0), "test", 0)
+    again = SMALL.problem(2.0, SMALL.graph("test", 3), "test", 3)
+    assert np.array_equal(one.X, again.X)
+    assert np.array_equal(one.known, again.known, equal_nan=True)
+    other_x = SMALL.problem(0.5, SMALL.graph("test", 3), "test", 3)
+    assert np.array_equal(one.known, other_x.known, equal_nan=True)
+    more = replace(SMALL, graphs=300)
+    assert np.array_equal(more.graph("test", 3), SMALL.graph("test", 3))
+    assert not np.array_equal(
+        SMALL.graph("train", 3), SMALL.graph("test", 3)
+    )  # never judged on what was tuned on
+
+
+def test_number_of_observations_follows_the_axis():
+    known = np.full((5, 5), np.nan)
+    np.fill_diagonal(known, 0.0)
+    assert SMALL.observations(2.0, known) == 20
+    assert replace(SMALL, k_per="node").observations(1.5, known) == 8
+    assert replace(SMALL, k_per="x").observations(25, known) == 25
+    assert replace(SMALL, k_per="graph", k=100).observations(0.3, known) == 100
+    assert SMALL.observations(0.01, known) == 2
+    with pytest.raises(GraphPriorError, match="not given"):
+        replace(SMALL, k_per="graph").observations(0.3, known)
+
+
+def test_x_may_be_the_share_unknown():
+    spec = replace(SMALL, unknown=Unknown(), k_per="graph", k=10)
+    A = spec.graph("test", 0)
+    pairs = len(A) * (len(A) - 1) / 2
+    for x in (0.1, 0.6, 1.0):
+        assert spec.problem(x, A, "test", 0).U.sum() / 2 == int(x * pairs)
+
+
+def test_a_file_family_has_no_second_block(tmp_path, monkeypatch):
+    from graphprior.graphsets import write_npz
+
+    folder = tmp_path / "egonets"
+    folder.mkdir()
+    for part in ("train", "test"):
+        write_npz(folder / f"{part}.npz", [np.ones((3, 3)) - np.eye(3)] * 2)
+    monkeypatch.setenv("GRAPHPRIOR_DATA", str(tmp_path))
+    spec = replace(SMALL, name="own", dataset="egonets")
+    assert len(spec.graph("test", 1)) == 3
+    with pytest.raises(GraphPriorError, match="has 2 test graphs"):
+        spec.graph("test", 2)
+    with pytest.raises(GraphPriorError, match="has 0 test graphs"):
+        spec.graph("test", 100)
+
+
+def test_a_unit_gives_the_same_answer_wherever_it_runs():
+    _, text = units.solve_unit(SMALL, "Threshold", 2.0, 1, {})
+    one, two = units.solve(text), units.solve(text)
+    assert one["scores"] == two["scores"]
+    assert one["error"] is None
+    assert len(one["truth"]) == len(one["scores"]) == one["unknown"]
+
+
+def test_a_failure_is_a_row_and_not_the_end():
+    spec = replace(SMALL, unknown=Unknown(share=0.05), priors={"evidence": "no such prior"})
+    _, text = units.solve_unit(spec, "direct", 2.0, 0, {})
+    result = units.solve(text)
+    assert result["error"].startswith("GraphPriorError: ")
+    _, good = units.solve_unit(spec, "Threshold", 2.0, 0, {})
+    results = {"direct | 2 | 0": result, "Threshold | 2 | 0": units.solve(good)}
+    finished = Finished(spec, results, ["direct", "Threshold"])
+    rows = finished.rows()
+    failed = rows[rows["method"] == "direct"]
+    assert failed["value"].isna().all()
+    assert (failed["error"] == result["error"]).all()
+    summary = finished.summary().set_index("method")
+    assert summary.loc["direct", "failed"] == 1
+    assert summary.loc["Threshold", "failed"] == 0
+    assert "direct failed on 1 problems" in table(spec, finished.summary())
+
+
+def test_a_method_without_data_is_run_once_for_all_x():
+    spec = replace(SMALL, methods=("LPr", "Threshold"))
+    assert "LPr" in without_data()
+    keys = [key for key, _ in planned(spec, list(spec.methods), Options(graphs=2), {})]
+    assert sorted(keys) == sorted(
+        [
+            "LPr | * | 0",
+            "LPr | * | 1",
+            "Threshold | 0.5 | 0",
+            "Threshold | 0.5 | 1",
+            "Threshold | 2 | 0",
+            "Threshold | 2 | 1",
+        ]
+    )
+    moving = replace(spec, unknown=Unknown())
+    keys = [key for key, _ in planned(moving, ["LPr"], Options(graphs=1), {})]
+    assert keys == ["LPr | 0.5 | 0", "LPr | 2 | 0"]
+
+
+def test_budgets_hold_unless_all_is_asked():
+    spec = replace(SMALL, budgets={"WGL": Budget(1, (2.0,))})
+    some = [key for key, _ in planned(spec, ["WGL"], Options(), {})]
+    assert some == ["WGL | 2 | 0"]
+    everything = planned(spec, ["WGL"], Options(full=True), {})
+    assert len(everything) == spec.graphs * len(spec.xs)
+
+
+def made_up(spec, score, rng, methods=("A", "B"), R=30, pairs=40):
+    """Results of methods whose scores ``score`` makes from the truth."""
+    results = {}
+    for m in methods:
+        for x in spec.xs:
+            for g in range(R):
+                truth = (rng.random(pairs) < 0.3).astype(int)
+                results[f"{m} | {x:g} | {g}"] = {
+                    "k": 5, "unknown": pairs, "error": None, "seconds": 0.1,
+                    "truth": "".join(map(str, truth)), "scores": score(truth).tolist(),
+                }  # fmt: skip
+    return results
+
+
+def test_perfect_scores_give_one_and_noise_gives_chance(rng):
+    perfect = Finished(SMALL, made_up(SMALL, lambda a: a * 0.8, rng), ["A", "B"]).summary()
+    assert np.allclose(perfect["value"], 1.0)
+    assert np.allclose(perfect["auc"], 1.0)
+    noise = made_up(SMALL, lambda a: rng.random(len(a)), rng, R=200)
+    chance = Finished(SMALL, noise, ["A", "B"]).summary()
+    # By chance the best is to call every pair an edge: F1 = 2p / (1 + p), p = 0.3.
+    assert np.allclose(chance["value"], 0.6 / 1.3, atol=0.03)
+    assert np.allclose(chance["auc"], 0.5, atol=4 / np.sqrt(200 * 12))
+
+
+def test_summary_is_algorithm_2_and_rows_are_its_graphs(rng):
+    results = made_up(SMALL, lambda a: np.clip(a * 0.4 + rng.random(len(a)) * 0.6, 0, 1), rng)
+    finished = Finished(SMALL, results, ["A"])
+    row = finished.summary().iloc[0]
+    at = [results[f"A | 0.5 | {g}"] for g in range(30)]
+    truths = [np.array(list(map(float, r["truth"]))) for r in at]
+    scores = [np.array(r["scores"]) for r in at]
+    splits = split_metric(truths, scores, SMALL.seeds("splits"), f1, THRESHOLDS, 3)
+    assert row["value"] == splits.mean
+    assert row["sd"] == splits.values.std()
+    rows = finished.rows()
+    mine = rows[(rows["x"] == 0.5) & (rows["metric"] == "f1")].set_index("graph")["value"]
+    assert np.allclose(mine, splits.by_graph, equal_nan=True)
+    areas = rows[(rows["x"] == 0.5) & (rows["metric"] == "auc")].set_index("graph")["value"]
+    assert np.allclose(areas, [auc(a, s) for a, s in zip(truths, scores, strict=True)])
+
+
+def test_honest_probabilities_are_calibrated_and_shifted_ones_are_not(rng):
+    def honest(R, shift):
+        results = {}
+        for g in range(R):
+            p = rng.random(50)
+            truth = (rng.random(50) < p).astype(int)
+            results[f"A | 2 | {g}"] = {
+                "error": None, "seconds": 0.0, "truth": "".join(map(str, truth)),
+                "scores": np.clip(p + shift, 0, 1).tolist(),
+            }  # fmt: skip
+        return Finished(SMALL, results, ["A"])
+
+    good, bad = honest(200, 0.0), honest(200, 0.2)
+    # Ten bins of a thousand pairs: mean absolute error of a share about sqrt(2/pi) * .4 / 32
+    assert good.summary()["calibration_error"].iloc[0] < 0.02
+    assert bad.summary()["calibration_error"].iloc[0] > 0.1
+    assert good.reliability()["pairs"].sum() == 200 * 50
+
+
+def test_the_penalty_curve_is_recovered_exactly():
+    truth = Penalty(-0.5, 12.0, -4.0)
+    k = np.geomspace(10, 500, 8)
+    lam = 1 / (truth.a * np.log(k) ** 2 + truth.b * np.log(k) + truth.c)
+    found = fit_penalty(k, lam)
+    assert np.allclose([found.a, found.b, found.c], [truth.a, truth.b, truth.c], rtol=1e-3)
+    assert found(5) == found(10)  # beyond what was tuned it keeps its value
+    assert found(10_000) == found(500)
+
+
+def test_a_penalty_without_value_says_so():
+    with pytest.raises(GraphPriorError, match="no value at k = 50"):
+        Penalty(0.0, 0.0, -1.0)(50)
+    with pytest.raises(GraphPriorError, match="not tuned"):
+        Setting().penalty("WGL")
+    with pytest.raises(GraphPriorError, match="no prior of kind"):
+        Setting().prior("evidence")
+
+
+def test_tuning_takes_the_best_penalty_of_each_k():
+    spec = replace(SMALL, tuning_graphs=3)
+    peaks = np.linspace(5, 20, len(tuning_xs(spec))).astype(int)
+    results = {}
+    for x, peak in zip(tuning_xs(SMALL), peaks, strict=True):
+        for g in range(3):
+            heights = -np.abs(np.arange(len(units.LAMBDAS)) - peak) / 50 + 0.9
+            key = units.tune_unit(SMALL, "WGL", x, g)[0]
+            results[key] = {"k": int(100 * x), "f1": heights.tolist()}
+    tuned = fitted(spec, "WGL", results)
+    assert np.allclose(tuned.best, np.array(units.LAMBDAS)[peaks])
+    assert len(tuning_units(spec, "WGL")) == 3 * len(peaks)
+
+
+def run(out, **options):
+    return Comparison(SMALL).run(out, Options(graphs=3, **options), silent)
+
+
+def rows_of(out):
+    table = pd.read_csv(out / "rows.csv").drop(columns="seconds")
+    return table.sort_values(list(table.columns[:6])).to_csv(index=False)
+
+
+def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
+    run(tmp_path / "one", methods=("Threshold",))
+    words = run(tmp_path / "one", methods=("WGL",))
+    run(tmp_path / "both")
+    assert rows_of(tmp_path / "one") == rows_of(tmp_path / "both")
+    assert {"Threshold", "WGL"} == set(pd.read_csv(tmp_path / "one" / "rows.csv")["method"])
+    assert "| Threshold | 3 |" in words
+    found = {path.name for path in (tmp_path / "one").iterdir()}
+    assert found == {
+        "rows.csv", "summary.csv", "reliability.csv", "figure.png", "table.md", "spec.json",
+        "run.json", "penalties.json", "units.jsonl", "log.txt",
+    }  # fmt: skip
+    runs = json.loads((tmp_path / "one" / "run.json").read_text())["runs"]
+    assert [r["methods"] for r in runs] == [["Threshold"], ["WGL"]]
+    assert all(r["versions"]["numpy"] == np.__version__ for r in runs)
+
+
+def test_other_problems_in_the_same_folder_are_refused(tmp_path):
+    run(tmp_path / "out", methods=("Threshold",))
+    with pytest.raises(GraphPriorError, match="other problems"):
+        Comparison(replace(SMALL, seed=1)).run(tmp_path / "out", Options(graphs=2), silent)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("x")
+    with pytest.raises(GraphPriorError, match="not empty"):
+        run(tmp_path / "full", methods=("Threshold",))
+
+
+def test_wrong_wishes_are_refused(tmp_path):
+    with pytest.raises(GraphPriorError, match="no method is called 'lasso'"):
+        run(tmp_path / "out", methods=("lasso",))
+    with pytest.raises(GraphPriorError, match="at least 2"):
+        Comparison(SMALL).run(tmp_path / "out", Options(graphs=1), silent)
+    with pytest.raises(GraphPriorError, match="no experiment is called 'grid'"):
+        experiment("grid")
+    with pytest.raises(GraphPriorError, match="neither --methods"):
+        experiment("lambda-tuning").run(tmp_path / "out", Options(graphs=5), silent)
+    assert not (tmp_path / "out").exists()
+
+
+def test_jobs_change_nothing_but_the_time(tmp_path):
+    run(tmp_path / "serial", methods=("Threshold",))
+    run(tmp_path / "parallel", methods=("Threshold",), place=Place(jobs=2))
+    assert rows_of(tmp_path / "serial") == rows_of(tmp_path / "parallel")
+
+
+def test_the_table_escapes_bars_and_shows_what_was_published(rng):
+    spec = replace(SMALL, name="ergm", xs=(25.0, 100.0))
+    results = made_up(spec, lambda a: a * 0.9, rng, ["LPost(|A|=1000)"], R=4)
+    words = table(spec, Finished(spec, results, ["LPost(|A|=1000)"]).summary())
+    assert "| LPost(\\|A\\|=1000) | 4 | 1.000 ± 0.000 (0.679)" in words
+    assert "| TIGER | not run | - (0.526)" in words
+    assert curve("ergm", "TIGER")[25.0] == 0.526
+
+
+def test_the_figure_draws_every_method_that_was_run_or_published(rng):
+    spec = replace(SMALL, name="grids-10", xs=(0.15, 0.35, 0.85, 2.0))
+    results = made_up(spec, lambda a: a * 0.9, rng, ["LPost", "mine"], R=4)
+    left, right = draw(spec, Finished(spec, results, ["LPost", "mine"]).summary()).axes
+    assert [t.get_text() for t in left.get_legend().get_texts()] == ["LPost", "mine"]
+    shown = {t.get_text() for t in right.get_legend().get_texts()}
+    assert shown == set(published_methods("grids-10"))

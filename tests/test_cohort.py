@@ -88,6 +88,7 @@ def test_a_table_among_many_is_answered_as_if_it_were_alone(here, tables, option
 
 def test_a_row_of_the_summary_tells_what_the_folder_holds(here, tables):
     write_known(tables / "known" / "a.csv", random_graph(np.random.default_rng(1), 5, density=0.4))
+    (tables / "known" / "b b.csv").write_text("source,target,present\n")  # nothing known
     assert here(*EACH, "--known", "known", "--prior", "egonets", "--out", "many").code == 0
     found = rows(tables / "many")
     assert list(found.index) == sorted(Path(name).stem for name in TABLES)
@@ -103,6 +104,7 @@ def test_a_row_of_the_summary_tells_what_the_folder_holds(here, tables):
         mean = P[U].mean() if U.any() else np.nan
         assert row["mean_probability"] == pytest.approx(mean, rel=1e-5, nan_ok=True)
     assert found.loc["a", "warnings"].startswith("nothing is unknown")
+    assert found["prior_gain_bits"].notna().any()
     assert found["error"].isna().all()
 
 

@@ -85,6 +85,17 @@ def test_a_variable_that_the_others_determine_is_no_obstacle(rng):
     assert np.isfinite(tiger_graph(X)).all()
 
 
+def test_a_coefficient_that_a_tie_lets_in_is_zero_nevertheless(rng):
+    """The mean of two variables, with noise, has nothing to add once both are in."""
+    for _ in range(50):
+        a, b = rng.uniform(0.4, 0.7, 2)
+        R = np.eye(4)  # the target, one variable, the mean, the other variable
+        R[0, 1:] = a, (a + b) / 2, b
+        R[1, 2] = R[2, 3] = 0.5
+        beta = square_root_lasso(np.triu(R) + np.triu(R, 1).T, 0, 0.2)
+        np.testing.assert_array_equal(beta != 0, [False, True, False, True])
+
+
 def joined_or_refused(X, i, j):
     try:
         return tiger_graph(X)[i, j] == 1

@@ -54,9 +54,7 @@ class Line(NamedTuple):
         alphas = np.where(shrinks, self.u / np.where(shrinks, self.v, 1.0), 0.0)
         return float(alphas.max()), int(alphas.argmax())
 
-    def next_to_enter(
-        self, R: Matrix, j: int, barred: tuple[int, float] | None
-    ) -> tuple[float, int, float]:
+    def next_to_enter(self, R: Matrix, j: int) -> tuple[float, int, float]:
         """Largest alpha where another variable explains as much, that variable and its sign."""
         if self.unexplained == 0:
             return 0.0, j, 1.0
@@ -67,8 +65,6 @@ class Line(NamedTuple):
             nears = 1 - sign * q > ROUNDING
             row[nears] = sign * p[nears] / (1 - sign * q[nears])
         alphas[:, [j, *self.support]] = 0.0
-        if barred is not None:
-            alphas[int(barred[1] < 0), barred[0]] = 0.0
         negative, i = divmod(int(alphas.argmax()), len(R))
         return float(alphas[negative, i]), i, -1.0 if negative else 1.0
 
@@ -97,22 +93,19 @@ def square_root_lasso(R: Matrix, j: int, lam: float) -> Vector:
     if alpha <= lam:
         return beta
     support, signs = [first], [float(np.sign(r[first]))]
-    barred: tuple[int, float] | None = None
     # Paths change their support about as often as it has variables; ties may add some changes.
     for _ in range(20 * len(R)):
         line = _line(R, j, support, signs)
         leave, place = line.next_to_leave()
-        enter, i, sign = line.next_to_enter(R, j, barred)
+        enter, i, sign = line.next_to_enter(R, j)
         end = min(line.meeting(lam), alpha)
         if end >= max(leave, enter):
             beta[support] = line.u - end * line.v
             return np.where(np.abs(beta) > ROUNDING, beta, 0.0)
         alpha = min(max(leave, enter), alpha)
         support, signs = support.copy(), signs.copy()
-        barred = None
         if leave >= enter:
-            # It sits on the border that it would enter by, and moves off it.
-            barred = support.pop(place), signs.pop(place)
+            del support[place], signs[place]
         else:
             support.append(i)
             signs.append(sign)

@@ -24,9 +24,8 @@ from graphprior import load_prior
 from graphprior.covariance import constrained_mle
 from graphprior.engines.langevin import sample_graphs
 from graphprior.experiments.registry import experiment
-from graphprior.experiments.rows import THRESHOLDS
 from graphprior.ggm import DEFAULT_FLOOR, PlugInLikelihood
-from graphprior.metrics import auc, f1, on_unknown
+from graphprior.metrics import THRESHOLDS, auc, f1, on_unknown
 
 SPEC = experiment("grids-10").spec
 

@@ -82,6 +82,7 @@ ORDER = [
     "experiments.rows",
     "experiments.tuning",
     "experiments.figure",
+    "experiments.folder",
     "experiments.run",
     "experiments.tuning_figure",
     "experiments.illustration",

@@ -51,7 +51,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     variant : "LPost", "LPr" or "LL"
         Follow prior and likelihood, the prior alone, or the likelihood alone.
     hidden : "by value" or "at random"
-        Whether the share of edges among the unknown pairs is estimated.
+        Whether the share of edges among the unknown pairs is estimated; not by "langevin".
     temper : bool
         Believe the prior only as far as it predicts pairs that it is not shown.
     n_samples : int
@@ -215,7 +215,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     def _settings(self) -> Settings:
         return Settings(
             self.engine, self.n_samples, self.schedule, self.sweeps,
-            self.hidden == "by value", self.device, self.progress,
+            # Without a prior the edge rate is that of the unknown pairs already.
+            self.hidden == "by value" and self.variant != "LL", self.device, self.progress,
         )  # fmt: skip
 
     def _set_result(

@@ -18,7 +18,8 @@ from graphprior.graphs import Mask, Matrix, vech
 
 Vector = npt.NDArray[np.float64]
 Metric = Callable[[Vector, npt.NDArray[np.bool_]], Any]
-THRESHOLDS = np.linspace(0.05, 0.95, 19)
+# Fine enough for probabilities and for partial correlations alike.
+THRESHOLDS = np.linspace(0.01, 0.99, 99)
 
 
 def on_unknown(A: Matrix, U: Mask) -> Vector:

@@ -20,8 +20,6 @@ from graphprior.metrics import (
     split_metric,
 )
 
-# Fine enough for probabilities and for partial correlations alike.
-THRESHOLDS = np.linspace(0.01, 0.99, 99)
 METRICS = {"f1": f1, "accuracy": accuracy}
 COLUMNS = ["figure", "method", "x", "graph", "seed", "metric", "value", "seconds", "error"]
 
@@ -74,7 +72,7 @@ class Finished:
         truths, scores = zip(*pairs, strict=True)
         return split_metric(
             truths, scores, self.spec.seeds("splits"), METRICS[self.spec.metric],
-            THRESHOLDS, self.spec.splits,
+            S=self.spec.splits,
         )  # fmt: skip
 
     def summary(self) -> pd.DataFrame:

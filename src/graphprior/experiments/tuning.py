@@ -67,17 +67,18 @@ def fit_penalty(k: Vector, best: Vector) -> Penalty:
     """Least squares of log lambda(k) = -log(a log(k)^2 + b log(k) + c).
 
     On the log scale a penalty that is twice too large counts as one that is
-    half. The reciprocal stays positive at every k that was tuned.
+    half. The reciprocal stays positive from the lowest to the highest k.
     """
     t = np.log(np.maximum(k, 2))
+    between = np.linspace(t.min(), t.max(), 50)
 
     def misses(abc: Sequence[float]) -> Vector:
-        value = np.polyval(abc, t)
-        positive = np.maximum(value, 1e-3)
-        return np.asarray(np.log(positive) + np.log(best) + 10 * (positive - value))
+        value = np.maximum(np.polyval(abc, t), 1e-3)
+        below = np.maximum(1e-3 - np.polyval(abc, between), 0.0)
+        return np.concatenate([np.log(value) + np.log(best), 10 * below])
 
     fit = least_squares(misses, [0.0, 0.0, float(1 / np.median(best))])
-    if not fit.success or (np.polyval(fit.x, t) <= 0).any():
+    if not fit.success or (np.polyval(fit.x, between) <= 0).any():
         raise GraphPriorError(f"no curve lambda(k) fits the penalties {best} at k = {k}")
     a, b, c = (float(v) for v in fit.x)
     return Penalty(a, b, c, float(k.min()), float(k.max()))

@@ -12,18 +12,16 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from graphprior.errors import GraphPriorError
-from graphprior.experiments.run import (
+from graphprior.experiments.folder import (
     JOURNAL,
-    Options,
-    Report,
     claim,
     log_file,
     save_figure,
+    save_penalties,
     save_provenance,
     save_table,
-    tune_lasso,
-    write_penalties,
 )
+from graphprior.experiments.run import Options, Report, tune_lasso
 from graphprior.experiments.spec import Spec
 from graphprior.experiments.tuning import Tuned, training, tuning_xs
 from graphprior.experiments.units import LAMBDAS, tune_unit
@@ -81,16 +79,16 @@ class TuningFigure:
             raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
         spec = options.of(self.spec)
         spec.graph("train", 0)
-        claim(out, spec)
+        claim(out, self.name, spec, options.replace)
+        save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
             tuned = tune_lasso(spec, self.lasso, kept, options.place, report)
             save_table(out / "rows.csv", tuning_rows(self.name, spec, self.lasso, kept))
             log.info("lambda(k): %s", json.dumps(asdict(tuned.penalty)))
-        write_penalties(out, {self.lasso: tuned.penalty})
+        save_penalties(out, {self.lasso: tuned.penalty})
         words = self.table(tuned, spec)
         write_whole(out / "table.md", words.encode())
         save_figure(out / "figure.png", draw_tuning(tuned))
-        save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
         return words
 
     def table(self, tuned: Tuned, spec: Spec) -> str:

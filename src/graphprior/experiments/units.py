@@ -17,7 +17,7 @@ from graphprior.baselines.protocol import Method, Penalty, Setting
 from graphprior.baselines.registry import factory, without_data
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.experiments.spec import Spec
-from graphprior.metrics import f1, on_unknown
+from graphprior.metrics import Vector, f1, on_unknown
 
 DIGITS = 6
 # In the units of S, whose diagonal is 0.1 to 0.2 in these problems.
@@ -52,6 +52,16 @@ def cpu_seconds() -> float:
     return time.process_time() + called.children_user + called.children_system
 
 
+def check_scores(scores: Vector, count: int) -> Vector:
+    """One number from 0 to 1 for each unknown pair, or an error that becomes the method's row."""
+    good = np.shape(scores) == (count,) and np.isfinite(scores).all()
+    if not good or (scores < 0).any() or (scores > 1).any():
+        raise GraphPriorError(
+            f"scores of shape {np.shape(scores)}: expected {count} numbers from 0 to 1"
+        )
+    return scores
+
+
 def solve(text: str) -> dict[str, Any]:
     """Scores, truth and CPU seconds; an error of the method is an answer too."""
     unit = json.loads(text)
@@ -67,7 +77,7 @@ def solve(text: str) -> dict[str, Any]:
         start = cpu_seconds()  # reading a prior is not the problem's cost
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)
-            scores = method(problem, rng)
+            scores = check_scores(method(problem, rng), out["unknown"])
     except Exception as error:  # one failure is a row, not the end of a run of hours
         out["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return out | {"seconds": round(cpu_seconds() - start, 3)}

@@ -29,6 +29,7 @@ ORDER = [
     "prior.protocol",
     "prior.exact",
     "prior.tempered",
+    "prior.memory",
     "prior.norms",
     "prior.ring",
     "prior.edp_gnn",

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.func import functional_call
 
 from graphprior.graphs import pairs, unvech, vech
@@ -12,6 +13,7 @@ from graphprior.prior.network import (
     EvidenceNetworkPrior,
     parity_features,
 )
+from graphprior.prior.norms import Standardised, centred, map_standardised
 from graphprior.prior.pairs import Ends, Paths, RowSums
 from graphprior.prior.protocol import EvidencePrior
 from oracles import random_graph
@@ -25,7 +27,7 @@ def random_network(config=SMALL, dtype=torch.float64):
     torch.manual_seed(0)
     network = EvidenceNetwork(config)
     for p in network.parameters():
-        torch.nn.init.normal_(p, std=0.4)
+        nn.init.normal_(p, std=0.4)
     return network.to(dtype).eval()
 
 
@@ -146,6 +148,59 @@ def test_a_parity_of_which_one_pair_knows_nothing_is_known_only_to_that_pair():
 
 
 # The network
+
+
+def plain_layer(layer, h, base):
+    """The layer of one graph as its docstring says it, with whole matrices: h is (n, n, C)."""
+    n = len(h)
+    off_diagonal = 1 - torch.eye(n, dtype=h.dtype)
+    x = layer.norm(h)
+    w = (base + layer.belief(x)[..., 0]).sigmoid() * off_diagonal
+    far, near = layer.message(x).chunk(2, -1)
+    far, near = far * off_diagonal[..., None], near * w[..., None]
+    paths = torch.einsum("ikc,kjc->ijc", far, near)
+    around = torch.cat([far.sum(1) / n, 0.5 * near.sum(1)], -1)
+    graph = around.mean(0)
+    node = torch.cat([around, graph.expand_as(around)], -1)
+    node = layer.node_out(layer.node_in(node).relu())
+    parts = [x, 0.25 * (paths + paths.transpose(0, 1))]
+    if layer.parity:
+        parts += [matrix(f)[..., None] for f in parity_features(vector(w.detach())[None])[:, 0]]
+    y = layer.pair_in(torch.cat(parts, -1)) + node[:, None] + node + layer.whole(graph)
+    return h + layer.out(y.relu())
+
+
+def test_a_layer_is_the_plain_one_up_to_the_mean_of_the_channels(network, rng):
+    """Channels are read only through norms, which take their mean away."""
+    n, C = 6, 5
+    layer, one = network.layers[0], torch.ones(1, n * (n - 1) // 2, dtype=torch.float64)
+    h = matrix(torch.as_tensor(rng.normal(size=(C, n * (n - 1) // 2)))).permute(1, 2, 0)
+    h = h - h.mean(-1, keepdim=True)
+    base = matrix(random_evidence(rng, n))[0]
+    base.fill_diagonal_(0)
+    expected = plain_layer(layer, h, base).detach()
+    expected = expected - expected.mean(-1, keepdim=True)
+    pairs_first = vector(h.permute(2, 0, 1))
+    got = layer(pairs_first, vector(base)[None], one, one[:, :1] * n).detach()
+    torch.testing.assert_close(got, vector(expected.permute(2, 0, 1)))
+
+
+def test_a_standardised_map_is_the_map_of_the_norm():
+    torch.manual_seed(0)
+    norm, first, then = nn.LayerNorm(5), nn.Linear(3, 5), nn.Linear(5, 4)
+    for p in (*norm.parameters(), *first.parameters(), *then.parameters()):
+        nn.init.normal_(p)
+    for module in (norm, first, then):
+        module.double()
+    told = torch.randn(3, 7, dtype=torch.float64, requires_grad=True)
+
+    def folded(told):
+        W, b = centred(first)
+        x = Standardised.apply(torch.addmm(b, W, told), norm.eps)
+        return map_standardised(then, norm, x)
+
+    torch.testing.assert_close(folded(told), then(norm(first(told.T))).T)
+    assert torch.autograd.gradcheck(folded, (told,))
 
 
 def test_relabelling_nodes_relabels_the_answer(network, rng):

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from graphprior.prior.memory import keep_freed_memory
 from graphprior.prior.norms import Standardised, centred, map_standardised
 from graphprior.prior.pairs import Ends, Paths, RowSums, number_of_nodes, pair_index
 from graphprior.prior.protocol import EvidencePrior
@@ -90,9 +91,8 @@ class Layer(nn.Module):
         alike = self.whole(graph) + torch.addmv(self.pair_in.bias, of_x, self.norm.bias)
         y: Tensor = Ends.apply(node.add_(alike[:, None], alpha=0.5))
         y.addmm_(x.T, (of_x * self.norm.weight).T)
-        y.addmm_(paths.flatten(1).T, of_paths.T, alpha=0.25)
-        if self.parity:
-            y.addmm_(parity_features(w).flatten(1).T, of_parity.T)
+        rest = torch.cat([paths, parity_features(w)]) if self.parity else paths
+        y.addmm_(rest.flatten(1).T, torch.cat([0.25 * of_paths, of_parity], 1).T)
         y = F.relu(y, inplace=True)
         W, b = centred(self.out)
         return torch.addmm(b, W, y.T).add_(h)
@@ -120,6 +120,7 @@ class EvidenceNetwork(nn.Module):
 
     def __init__(self, config: EvidenceNetworkConfig | None = None) -> None:
         super().__init__()
+        keep_freed_memory()
         self.config = config = config or EvidenceNetworkConfig()
         self.usual_log_odds = nn.Parameter(torch.tensor(-2.0))
         self.pair_start = nn.Linear(INPUTS, config.channels)

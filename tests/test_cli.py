@@ -496,13 +496,16 @@ def test_sample_draws_as_many_nodes_as_told_and_the_same_with_the_same_seed(here
     assert not np.array_equal(drawn["a"], drawn["c"])
 
 
-def test_priors_lists_what_is_shipped_for_people_and_for_scripts(here):
+def test_priors_lists_what_is_shipped_for_people_and_for_scripts(here, monkeypatch):
     cards = strict_json(here("priors", "--json").out)
     assert cards.keys() == shipped_priors().keys()
+    monkeypatch.setenv("COLUMNS", "80")
     outcome = here("priors")
     assert outcome.code == 0
     for name, card in cards.items():
         assert name in outcome.out
+        loss, unit = card["validation"]["best"]["loss"], OBJECTIVES[card["kind"]].unit
+        assert f"{loss:.4f} {unit}" in outcome.out
         assert strict_json(here("priors", name).out) == card
 
 

@@ -529,7 +529,7 @@ def test_a_family_is_trained_on_by_its_name(here, tmp_path):
     words = ["train", "grids", "--count", "4", "--seed", "3", "--steps", "1", "--batch", "2"]
     assert here(*words, "--kind", "edp-gnn", "--out", "p.safetensors").code == 0
     facts = read_card("p.safetensors")["graphs"]
-    assert facts["count"] == 4
+    assert (facts["source"], facts["count"]) == ("grids", 4)
     assert facts["sha256"] == graphs_hash(generate("grids", 4, 3))
 
 
@@ -554,6 +554,7 @@ def test_the_command_of_a_card_makes_the_same_prior_again(here, inputs, monkeypa
     (again := inputs / "again").mkdir()
     (again / "my graphs.npz").write_bytes((inputs / "my graphs.npz").read_bytes())
     card = read_card(inputs / "my prior.safetensors")
+    assert card["graphs"]["source"] == graphs[0]
     monkeypatch.chdir(again)
     program, *command = shlex.split(card["command"])
     assert program == "graphprior"

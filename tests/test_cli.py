@@ -496,13 +496,16 @@ def test_sample_draws_as_many_nodes_as_told_and_the_same_with_the_same_seed(here
     assert not np.array_equal(drawn["a"], drawn["c"])
 
 
-def test_priors_lists_what_is_shipped_for_people_and_for_scripts(here):
+def test_priors_lists_what_is_shipped_for_people_and_for_scripts(here, monkeypatch):
     cards = strict_json(here("priors", "--json").out)
     assert cards.keys() == shipped_priors().keys()
+    monkeypatch.setenv("COLUMNS", "80")
     outcome = here("priors")
     assert outcome.code == 0
     for name, card in cards.items():
         assert name in outcome.out
+        loss, unit = card["validation"]["best"]["loss"], OBJECTIVES[card["kind"]].unit
+        assert f"{loss:.4f} {unit}" in outcome.out
         assert strict_json(here("priors", name).out) == card
 
 
@@ -526,7 +529,7 @@ def test_a_family_is_trained_on_by_its_name(here, tmp_path):
     words = ["train", "grids", "--count", "4", "--seed", "3", "--steps", "1", "--batch", "2"]
     assert here(*words, "--kind", "edp-gnn", "--out", "p.safetensors").code == 0
     facts = read_card("p.safetensors")["graphs"]
-    assert facts["count"] == 4
+    assert (facts["source"], facts["count"]) == ("grids", 4)
     assert facts["sha256"] == graphs_hash(generate("grids", 4, 3))
 
 
@@ -551,6 +554,7 @@ def test_the_command_of_a_card_makes_the_same_prior_again(here, inputs, monkeypa
     (again := inputs / "again").mkdir()
     (again / "my graphs.npz").write_bytes((inputs / "my graphs.npz").read_bytes())
     card = read_card(inputs / "my prior.safetensors")
+    assert card["graphs"]["source"] == graphs[0]
     monkeypatch.chdir(again)
     program, *command = shlex.split(card["command"])
     assert program == "graphprior"

@@ -280,6 +280,12 @@ def test_the_score_takes_known_pairs_as_certain(prior, rng):
     torch.testing.assert_close(score, score.mT)
 
 
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1, 1), (0, 0), (0, 5, 5), (2, 0, 4, 4)], ids=str)
+def test_where_there_is_no_pair_there_is_nothing_to_answer(prior, shape):
+    eta = prior.posterior_logits(torch.full(shape, torch.nan, dtype=torch.float64))
+    assert torch.equal(eta, torch.zeros(shape, dtype=torch.float64))
+
+
 @pytest.mark.parametrize("n", [2, 3, 6])
 def test_the_answer_is_symmetric_with_a_zero_diagonal(prior, rng, n):
     eta = prior.posterior_logits(matrix(random_evidence(rng, n, B=3)))

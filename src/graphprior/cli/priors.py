@@ -10,6 +10,7 @@ from rich.table import Column, Table
 
 from graphprior.cli.common import console, print_json
 from graphprior.prior.store import load_prior, read_card, shipped_priors
+from graphprior.prior.training import OBJECTIVES
 
 
 def priors_command(
@@ -25,15 +26,8 @@ def priors_command(
     if as_json:
         print_json(cards)
         return
-    table = Table(
-        Column("name", no_wrap=True),
-        "kind",
-        "graphs",
-        "nodes",
-        "density",
-        "steps",
-        "validation loss",
-    )
+    names = ("name", "kind", "graphs", "nodes", "density", "steps", "validation")
+    table = Table(*(Column(name, no_wrap=True) for name in names), box=None)
     for prior, card in cards.items():
         graphs, sizes = card["graphs"], [int(n) for n in card["graphs"]["sizes"]]
         table.add_row(
@@ -43,7 +37,10 @@ def priors_command(
             f"{min(sizes)}-{max(sizes)}",
             f"{graphs['statistics']['density']:.3f}",
             str(card["training"]["steps"]),
-            f"{card['validation']['best']['loss']:.5f}",
+            f"{card['validation']['best']['loss']:.4f} {OBJECTIVES[card['kind']].unit}",
         )
     Console().print(table)
-    console().print("`graphprior priors NAME` shows a whole card.")
+    console().print(
+        "validation: bits for each unknown pair, or the loss of score matching; "
+        "`graphprior priors NAME` shows a whole card."
+    )

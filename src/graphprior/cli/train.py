@@ -59,17 +59,21 @@ def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
     }
 
 
-def _graphs(graphs: Path, count: int, seed: int) -> tuple[str, list[Matrix]]:
-    """The training graphs and what the card calls them; a file comes before a family's name."""
-    if not graphs.exists() and str(graphs) in generated():
-        return f"{graphs} --count {count}", check_graphs(generate(str(graphs), count, seed))
+def _graphs(graphs: Path, count: int, seed: int) -> tuple[str, list[str], list[Matrix]]:
+    """What the card calls the training graphs, the words that name them again, and the graphs.
+
+    A file comes before a family's name.
+    """
+    if not graphs.exists() and (family := str(graphs)) in generated():
+        words = [family, "--count", str(count)]
+        return family, words, check_graphs(generate(family, count, seed))
     if not graphs.exists():
         raise GraphPriorError(
             f"{graphs}: no such file or folder, nor a family to generate ({', '.join(generated())})"
         )
     # A card travels: it names a relative path as given, never a folder of this machine.
     source = graphs.name if graphs.is_absolute() else graphs.as_posix()
-    return shlex.quote(source), check_graphs(read_graphs(graphs))
+    return source, [source], check_graphs(read_graphs(graphs))
 
 
 def checkpoint_path(out: Path) -> Path:
@@ -126,17 +130,27 @@ def drawn_statistics(prior: Any, sizes: list[int], seed: int) -> dict[str, Any] 
 
 
 def make_card(
-    out: Path, facts: dict[str, Any], config: TrainingConfig, state: TrainingState
+    out: Path,
+    words: list[str],
+    facts: dict[str, Any],
+    config: TrainingConfig,
+    state: TrainingState,
 ) -> dict[str, Any]:
     """What the prior was made of and how, and the command that makes it again."""
-    source, licence = facts["source"], shlex.quote(facts["licence"])
+    options: dict[str, Any] = {
+        "out": out.name,
+        "kind": config.objective.kind,
+        "steps": config.steps,
+        "batch": config.batch,
+        "seed": config.seed,
+        "licence": facts["licence"],
+    }
+    words = words + [word for name, value in options.items() for word in (f"--{name}", str(value))]
     return {
         "name": out.stem,
         "kind": config.objective.kind,
         "graphs": facts,
-        "command": f"graphprior train {source} --out {shlex.quote(out.name)} "
-        f"--kind {config.objective.kind} --steps {config.steps} --batch {config.batch} "
-        f"--seed {config.seed} --licence {licence}",
+        "command": shlex.join(["graphprior", "train", *words]),
         "training": asdict(config),
         "parameters": count_parameters(state.network),
         "validation": {
@@ -176,7 +190,7 @@ def train_command(
     check_seed(seed)
     if kind not in OBJECTIVES:
         raise GraphPriorError(f"--kind {kind}: expected one of {', '.join(OBJECTIVES)}")
-    source, matrices = _graphs(graphs, count, seed)
+    source, words, matrices = _graphs(graphs, count, seed)
     if graphs.resolve() == out.with_suffix(".json").resolve():
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
     config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
@@ -193,7 +207,7 @@ def train_command(
         )
         raise typer.Exit(130)
     prior = config.objective.prior(state.best)
-    card = make_card(out, {**facts, "licence": licence}, config, state)
+    card = make_card(out, words, {**facts, "licence": licence}, config, state)
     card["drawn"] = drawn_statistics(prior, [len(A) for A in matrices], seed)
     save_prior(prior, out, card)
     checkpoint_path(out).unlink(missing_ok=True)

@@ -36,6 +36,7 @@ class CrossEntropy:
     """Settings of the objective; they are part of a training's identity."""
 
     kind: ClassVar[str] = "evidence"
+    unit: ClassVar[str] = "bits"
     selection_scale: float = 1.5
     strength: tuple[float, float] = (0.05, 100.0)
     ratio: tuple[float, float] = (1e-3, 30.0)

@@ -177,6 +177,8 @@ class EvidenceNetworkPrior(EvidencePrior):
     def posterior_logits(self, ell: Tensor) -> Tensor:
         """eta (..., n, n): the network's answer on the pairs, 0 on the diagonal."""
         n = ell.shape[-1]
+        if n < 2 or not ell.numel():  # no pair to ask about
+            return torch.zeros_like(ell)
         network = self.network
         if next(network.parameters()).device != ell.device:
             network = copy.deepcopy(network).to(ell.device)  # the user's own stays where it is

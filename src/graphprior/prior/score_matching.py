@@ -27,6 +27,7 @@ class ScoreMatching:
     """
 
     kind: ClassVar[str] = "edp-gnn"
+    unit: ClassVar[str] = "score"
     sigma_1: float = 0.5
     sigma_L: float = 0.03
     sigma_0: float = 2.0

@@ -22,8 +22,7 @@ from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
 from graphprior.evidence import Slab, data_evidence
 from graphprior.experiments.registry import experiment
-from graphprior.experiments.rows import METRICS
-from graphprior.metrics import calibration_error, on_unknown, split_metric
+from graphprior.metrics import METRICS, calibration_error, on_unknown, split_metric
 from graphprior.prior.exact import IndependentEdges
 
 

@@ -253,7 +253,7 @@ def test_tuning_takes_the_best_penalty_of_each_k():
         for g in range(3):
             heights = -np.abs(np.arange(len(units.LAMBDAS)) - peak) / 50 + 0.9
             key = units.tune_unit(SMALL, "WGL", x, g)[0]
-            results[key] = {"k": int(100 * x), "f1": heights.tolist()}
+            results[key] = {"k": int(100 * x), "values": heights.tolist()}
     tuned = fitted(spec, "WGL", results)
     assert np.allclose(tuned.best, np.array(units.LAMBDAS)[peaks])
     assert len(tuning_units(spec, "WGL")) == 3 * len(peaks)
@@ -326,6 +326,17 @@ def test_failures_are_tried_again_and_missing_priors_are_skipped(tmp_path, monke
 def test_scores_that_are_none_are_refused(bad):
     with pytest.raises(GraphPriorError, match="3 numbers from 0 to 1"):
         units.check_scores(np.array(bad), 3)
+
+
+def test_tuning_is_by_the_figures_own_metric():
+    """Calling every pair an edge is worth its rate in accuracy, and more than that in F1."""
+    first = {}
+    for metric in ("f1", "accuracy"):
+        spec = replace(SMALL, metric=metric)
+        result = units.tune(units.tune_unit(spec, "WGL", 0.5, 0)[1])
+        first[metric] = result["values"][-1]  # the largest penalty keeps next to nothing
+    assert first["f1"] < 0.2
+    assert first["accuracy"] > 0.8
 
 
 def test_tuning_never_looks_at_test_graphs(monkeypatch):

@@ -43,6 +43,9 @@ def accuracy(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
     return np.mean(predicted == (truth == 1), axis=-1)
 
 
+METRICS: dict[str, Metric] = {"f1": f1, "accuracy": accuracy}
+
+
 def auc(truth: Vector, scores: Vector) -> float:
     """Chance that an edge scores above a non-edge; nan where one kind is missing."""
     if len(np.unique(truth)) < 2:

@@ -11,16 +11,8 @@ import pandas as pd
 from graphprior.experiments.published import curve
 from graphprior.experiments.spec import Spec
 from graphprior.experiments.units import solve_unit
-from graphprior.metrics import (
-    accuracy,
-    auc,
-    calibration_error,
-    f1,
-    reliability,
-    split_metric,
-)
+from graphprior.metrics import METRICS, auc, calibration_error, reliability, split_metric
 
-METRICS = {"f1": f1, "accuracy": accuracy}
 COLUMNS = ["figure", "method", "x", "graph", "seed", "metric", "value", "seconds", "error"]
 
 

@@ -24,11 +24,11 @@ TUNED = {
 
 @dataclass(frozen=True)
 class Tuned:
-    """A lasso's tuning: for each point the mean k, F1 at every penalty and the best one."""
+    """A lasso's tuning: for each point the mean k, the metric at every penalty and the best one."""
 
     lasso: str
     k: Vector
-    f1: Vector
+    values: Vector
     best: Vector
     penalty: Penalty
 
@@ -55,8 +55,8 @@ def fitted(spec: Spec, lasso: str, results: Mapping[str, Any]) -> Tuned:
     rows = []
     for x in tuning_xs(spec):
         at = [results[tune_unit(spec, lasso, x, g)[0]] for g in training(spec)]
-        mean_f1 = np.mean([r["f1"] for r in at], axis=0)
-        rows.append((float(np.exp(np.mean([np.log(r["k"]) for r in at]))), mean_f1))
+        means = np.mean([r["values"] for r in at], axis=0)
+        rows.append((float(np.exp(np.mean([np.log(r["k"]) for r in at]))), means))
     k = np.array([r[0] for r in rows])
     table = np.array([r[1] for r in rows])
     best = np.array(LAMBDAS)[table.argmax(1)]

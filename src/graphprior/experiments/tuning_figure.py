@@ -34,7 +34,7 @@ def draw_tuning(tuned: Tuned) -> Figure:
     figure = Figure(figsize=(9.5, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     shades = colormaps["cividis"](np.linspace(0.05, 0.9, len(tuned.k)))
-    for k, row, shade in zip(tuned.k, tuned.f1, shades, strict=True):
+    for k, row, shade in zip(tuned.k, tuned.values, shades, strict=True):
         left.plot(LAMBDAS, row, color=shade, lw=1.3, label=f"k = {k:.0f}")
     left.set_xscale("log")
     left.set_xlabel(r"$\lambda$")
@@ -58,7 +58,7 @@ def tuning_rows(name: str, spec: Spec, lasso: str, kept: Journal) -> pd.DataFram
     for x in tuning_xs(spec):
         for g in training(spec):
             result = kept.results[tune_unit(spec, lasso, x, g)[0]]
-            for lam, value in zip(LAMBDAS, result["f1"], strict=True):
+            for lam, value in zip(LAMBDAS, result["values"], strict=True):
                 rows.append((name, lasso, result["k"], g, spec.seed, "f1", value, lam))
     columns = ["figure", "method", "x", "graph", "seed", "metric", "value", "lambda"]
     return pd.DataFrame(rows, columns=columns)
@@ -100,7 +100,7 @@ class TuningFigure:
             f"{spec.tuning_graphs} training graphs at each k.", "",
             "| k | best lambda | fitted | F1 at best | F1 at fitted |", "|---|---|---|---|---|",
         ]  # fmt: skip
-        for k, row, best in zip(tuned.k, tuned.f1, tuned.best, strict=True):
+        for k, row, best in zip(tuned.k, tuned.values, tuned.best, strict=True):
             lam = p(round(k))
             at = float(np.interp(np.log(lam), np.log(LAMBDAS), row))
             lines.append(f"| {k:.0f} | {best:.4f} | {lam:.4f} | {row.max():.3f} | {at:.3f} |")

@@ -17,7 +17,7 @@ from graphprior.baselines.protocol import Method, Penalty, Setting
 from graphprior.baselines.registry import factory, without_data
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.experiments.spec import Spec
-from graphprior.metrics import Vector, f1, on_unknown
+from graphprior.metrics import METRICS, Vector, f1, on_unknown
 
 DIGITS = 6
 # In the units of S, whose diagonal is 0.1 to 0.2 in these problems.
@@ -96,7 +96,7 @@ def tune_unit(spec: Spec, lasso: str, x: float, g: int) -> tuple[str, str]:
 
 
 def tune(text: str) -> dict[str, Any]:
-    """F1 of a lasso at each penalty."""
+    """The figure's metric (F1 where that is AUC) of a lasso at each penalty."""
     unit = json.loads(text)
     spec, g, x = Spec.from_json(unit["spec"]), unit["g"], unit["x"]
     A = spec.graph("train", g)
@@ -105,4 +105,6 @@ def tune(text: str) -> dict[str, Any]:
     if unit["lasso"] not in ("WGL", "GL"):
         raise GraphPriorError(f"{unit['lasso']!r} has no penalty to tune: WGL and GL have")
     found = [support(problem, lam, uses_known=unit["lasso"] == "WGL") for lam in LAMBDAS]
-    return {"k": problem.k, "f1": [round(float(f1(truth, s >= 0.5)), DIGITS) for s in found]}
+    metric = METRICS.get(spec.metric, f1)
+    values = [round(float(metric(truth, s >= 0.5)), DIGITS) for s in found]
+    return {"k": problem.k, "values": values}

@@ -448,6 +448,23 @@ def test_a_worker_that_outlives_its_run_writes_nothing(tables, text):
     assert listing(tables) == before
 
 
+def test_what_a_killed_run_left_half_done_is_out_of_reach_before_work_begins(
+    here, tables, monkeypatch
+):
+    half = tables / "many" / cohort.UNFINISHED / "old" / "half"
+    real, seen = answer._answer, []
+    (tables / "many").mkdir()
+    (tables / "many" / JOURNAL).touch()
+    half.mkdir(parents=True)
+    monkeypatch.setattr(
+        answer, "_answer", lambda told: (seen.append(half.parent.exists()), real(told))[1]
+    )
+    assert here(*EACH, "--out", "many").code == 0
+    assert seen == [False] * 4
+    assert here(*EACH, "--out", "good").code == 0
+    assert results(tables / "many") == results(tables / "good")
+
+
 def test_a_table_that_changes_during_a_run_fails(tables, text):
     change_a_table(tables)
     assert "a.csv or what is known of it changed" in answer.answer_table(text)["error"]

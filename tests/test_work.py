@@ -286,6 +286,7 @@ def test_units_of_one_process_take_turns_on_one_thread_which_ends_with_them():
         with ThreadPoolExecutor(4) as pool:
             seen = list(pool.map(lambda key: alone(take_turns, key, ""), "abcdef"))
         assert seen == [(key, (1, 1)) for key in "abcdef"]
+        assert alone(take_turns, "g", "") == ("g", (1, 1))  # torch counts for each thread apart
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(threads)

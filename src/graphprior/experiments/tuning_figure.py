@@ -46,6 +46,8 @@ def draw_tuning(tuned: Tuned) -> Figure:
     right.plot(ks, curve, color="#e69f00", label=r"fitted $\lambda(k)$")
     right.set_xscale("log")
     right.set_yscale("log")
+    right.set_xticks(tuned.k[::2], [f"{k:.0f}" for k in tuned.k[::2]])
+    right.minorticks_off()
     right.set_xlabel("k")
     right.set_ylabel(r"$\lambda$")
     right.legend(fontsize=8)

@@ -23,16 +23,16 @@ lint: $(VENV)/.developer
 
 # Every figure of the paper: hours. A run that was stopped goes on.
 figures: $(VENV)/.developer
-	for name in $(FIGURES); do \
-	  $(BIN)/graphprior experiment $$name --jobs $(JOBS) --out results/$$name || exit 1; \
-	done
+	failed=0; for name in $(FIGURES); do \
+	  $(BIN)/graphprior experiment $$name --jobs $(JOBS) --out results/$$name --replace || failed=1; \
+	done; exit $$failed
 
 # The same on next to nothing, to see that all of it runs: minutes.
 figures-quick: $(VENV)/.developer
 	rm -rf build/figures
-	for name in $(FIGURES); do \
-	  $(BIN)/graphprior experiment $$name --quick --jobs $(JOBS) --out build/figures/$$name || exit 1; \
-	done
+	failed=0; for name in $(FIGURES); do \
+	  $(BIN)/graphprior experiment $$name --quick --jobs $(JOBS) --out build/figures/$$name || failed=1; \
+	done; exit $$failed
 
 $(VENV)/.package: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -69,6 +69,12 @@ def settled_after(edges: Any) -> float:
     return float("nan")
 
 
+def mean(values: list[float]) -> float | None:
+    """Mean of what could be measured; None where nothing could."""
+    known = [value for value in values if not np.isnan(value)]
+    return float(np.mean(known)) if known else None
+
+
 def main() -> None:
     """Measure and keep."""
     parser = argparse.ArgumentParser()
@@ -101,7 +107,7 @@ def main() -> None:
         print(g, flush=True)
     rows = [
         {"sweeps": str(name), "graphs": len(runs)}
-        | {key: float(np.nanmean([run[key] for run in runs])) for key in runs[0]}
+        | {key: mean([run[key] for run in runs]) for key in runs[0]}
         for name, runs in table.items()
     ]
     save("gibbs-mixing", f"python benchmarks/gibbs_mixing.py --graphs {count}", rows)

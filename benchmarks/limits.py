@@ -22,8 +22,7 @@ from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
 from graphprior.evidence import Slab, data_evidence
 from graphprior.experiments.registry import experiment
-from graphprior.experiments.rows import METRICS, THRESHOLDS
-from graphprior.metrics import calibration_error, on_unknown, split_metric
+from graphprior.metrics import METRICS, calibration_error, on_unknown, split_metric
 from graphprior.prior.exact import IndependentEdges
 
 
@@ -61,7 +60,7 @@ def main() -> None:
     rows = []
     for label, P in found.items():
         some = truths[: len(P)]
-        result = split_metric(some, P, spec.seeds("splits"), METRICS[spec.metric], THRESHOLDS)
+        result = split_metric(some, P, spec.seeds("splits"), METRICS[spec.metric])
         flat, p = np.concatenate(some), np.clip(np.concatenate(P), 1e-4, 1 - 1e-4)
         bits = float(-np.mean(flat * np.log2(p) + (1 - flat) * np.log2(1 - p)))
         rows.append({"figure": name, "x": x, "what": label, spec.metric: result.mean, "bits": bits,

@@ -14,9 +14,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from graphprior.experiments.folder import save_figure, save_table
 from graphprior.experiments.published import best
 from graphprior.experiments.registry import experiments
-from graphprior.experiments.run import Comparison, save_figure, save_table
+from graphprior.experiments.run import Comparison
 
 RESULTS = Path(__file__).parent.parent / "results"
 OUT = RESULTS / "overview"

@@ -305,3 +305,12 @@ def test_relabelling_nodes_relabels_the_deterministic_parts(rng):
     here = PartialGGM(**quick).fit(problem.X, known=problem.known)
     there = PartialGGM(**quick).fit(problem.X[:, order], known=relabel(problem.known, order))
     np.testing.assert_allclose(there.Theta_hat_, relabel(here.Theta_hat_, order), atol=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["direct", "gibbs"])
+def test_without_a_prior_hidden_edges_are_counted_once(rng, engine):
+    """The evidence's own edge rate is that of the unknown pairs; nothing is added to it."""
+    _, problem = random_problem(rng, n=10, k=60)
+    model = PartialGGM(engine=engine, variant="LL", random_state=0)
+    model.fit(problem.X, known=problem.known)
+    assert model.diagnostics_["hidden_log_odds"] == 0.0

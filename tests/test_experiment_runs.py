@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
+from graphprior.experiments.folder import JOURNAL
 from graphprior.experiments.registry import experiment
-from graphprior.experiments.run import JOURNAL, Options
+from graphprior.experiments.run import Options
 from graphprior.work import Place
 
 PROGRAM = [sys.executable, "-c", "from graphprior.cli.main import main; main()"]

@@ -15,7 +15,7 @@ from graphprior.experiments import units
 from graphprior.experiments.figure import draw, table
 from graphprior.experiments.published import best, curve, published_methods
 from graphprior.experiments.registry import experiment, experiments
-from graphprior.experiments.rows import THRESHOLDS, Finished
+from graphprior.experiments.rows import Finished
 from graphprior.experiments.run import Comparison, Options, planned
 from graphprior.experiments.spec import Budget, Spec, Unknown
 from graphprior.experiments.tuning import fit_penalty, fitted, tuning_units, tuning_xs
@@ -96,7 +96,7 @@ def test_x_may_be_the_share_unknown():
         assert spec.problem(x, A, "test", 0).U.sum() / 2 == int(x * pairs)
 
 
-def test_a_file_family_has_no_second_block(tmp_path, monkeypatch):
+def test_a_family_that_is_read_ends_with_its_files(tmp_path, monkeypatch):
     from graphprior.graphsets import write_npz
 
     folder = tmp_path / "egonets"
@@ -108,7 +108,7 @@ def test_a_file_family_has_no_second_block(tmp_path, monkeypatch):
     assert len(spec.graph("test", 1)) == 3
     with pytest.raises(GraphPriorError, match="has 2 test graphs"):
         spec.graph("test", 2)
-    with pytest.raises(GraphPriorError, match="has 0 test graphs"):
+    with pytest.raises(GraphPriorError, match="has 2 test graphs, not 101"):
         spec.graph("test", 100)
 
 
@@ -121,7 +121,7 @@ def test_a_unit_gives_the_same_answer_wherever_it_runs():
 
 
 def test_a_failure_is_a_row_and_not_the_end():
-    spec = replace(SMALL, unknown=Unknown(share=0.05), priors={"evidence": "no such prior"})
+    spec = replace(SMALL, priors={"evidence": "no such prior"})
     _, text = units.solve_unit(spec, "direct", 2.0, 0, {})
     result = units.solve(text)
     assert result["error"].startswith("GraphPriorError: ")
@@ -197,7 +197,7 @@ def test_summary_is_algorithm_2_and_rows_are_its_graphs(rng):
     at = [results[f"A | 0.5 | {g}"] for g in range(30)]
     truths = [np.array(list(map(float, r["truth"]))) for r in at]
     scores = [np.array(r["scores"]) for r in at]
-    splits = split_metric(truths, scores, SMALL.seeds("splits"), f1, THRESHOLDS, 3)
+    splits = split_metric(truths, scores, SMALL.seeds("splits"), f1, S=3)
     assert row["value"] == splits.mean
     assert row["sd"] == splits.values.std()
     rows = finished.rows()
@@ -253,7 +253,7 @@ def test_tuning_takes_the_best_penalty_of_each_k():
         for g in range(3):
             heights = -np.abs(np.arange(len(units.LAMBDAS)) - peak) / 50 + 0.9
             key = units.tune_unit(SMALL, "WGL", x, g)[0]
-            results[key] = {"k": int(100 * x), "f1": heights.tolist()}
+            results[key] = {"k": int(100 * x), "values": heights.tolist()}
     tuned = fitted(spec, "WGL", results)
     assert np.allclose(tuned.best, np.array(units.LAMBDAS)[peaks])
     assert len(tuning_units(spec, "WGL")) == 3 * len(peaks)
@@ -283,6 +283,85 @@ def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
     runs = json.loads((tmp_path / "one" / "run.json").read_text())["runs"]
     assert [r["methods"] for r in runs] == [["Threshold"], ["WGL"]]
     assert all(r["versions"]["numpy"] == np.__version__ for r in runs)
+
+
+def test_a_checkout_without_units_is_replaced_only_when_told(tmp_path):
+    out = tmp_path / "out"
+    run(out, methods=("Threshold",))
+    before = rows_of(out)
+    (out / "units.jsonl").unlink()
+    with pytest.raises(GraphPriorError, match="--replace"):
+        run(out, methods=("TIGER",))
+    assert rows_of(out) == before
+    run(out, methods=("TIGER",), replace=True)
+    assert set(pd.read_csv(out / "rows.csv")["method"]) == {"TIGER"}
+    assert len(json.loads((out / "run.json").read_text())["runs"]) == 1
+
+
+def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):
+    folder = "graphprior.experiments.folder.file_hash"
+    with_prior = Comparison(replace(SMALL, priors={"evidence": "grids"}))
+    options = Options(graphs=2, methods=("Threshold",))
+    with_prior.run(tmp_path / "out", options, silent)
+    monkeypatch.setattr(folder, lambda path: "another")
+    with pytest.raises(GraphPriorError, match="another prior 'grids'"):
+        with_prior.run(tmp_path / "out", options, silent)
+
+
+def test_failures_are_tried_again_and_missing_priors_are_skipped(tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    words = run(out, methods=("Threshold", "direct"))
+    assert "direct skipped: this figure has no prior of kind 'evidence'" in words
+    lines = (out / "units.jsonl").read_text().splitlines()
+    broken = json.loads(lines[0])
+    broken["result"] = {"error": "TimeoutError: ", "seconds": 1.0, "k": 2, "unknown": 3}
+    (out / "units.jsonl").write_text("\n".join([*lines[1:], json.dumps(broken)]) + "\n")
+    before = rows_of(out)
+    run(out, methods=("Threshold",))
+    assert rows_of(out) == before
+    assert pd.read_csv(out / "rows.csv")["error"].isna().all()
+
+
+@pytest.mark.parametrize("bad", [[0.5], [np.nan] * 3, [1.5, 0.0, 0.0], [-0.1, 0.0, 0.0]])
+def test_scores_that_are_none_are_refused(bad):
+    with pytest.raises(GraphPriorError, match="3 numbers from 0 to 1"):
+        units.check_scores(np.array(bad), 3)
+
+
+def test_tuning_is_by_the_figures_own_metric():
+    """Calling every pair an edge is worth its rate in accuracy, and more than that in F1."""
+    first = {}
+    for metric in ("f1", "accuracy"):
+        spec = replace(SMALL, metric=metric)
+        result = units.tune(units.tune_unit(spec, "WGL", 0.5, 0)[1])
+        first[metric] = result["values"][-1]  # the largest penalty keeps next to nothing
+    assert first["f1"] < 0.2
+    assert first["accuracy"] > 0.8
+
+
+def test_tuning_never_looks_at_test_graphs(monkeypatch):
+    parts = []
+    original = Spec.graph
+
+    def watched(self, part, g):
+        parts.append(part)
+        return original(self, part, g)
+
+    monkeypatch.setattr(Spec, "graph", watched)
+    units.tune(units.tune_unit(SMALL, "WGL", 0.5, 0)[1])
+    assert parts == ["train"]
+
+
+def test_more_graphs_than_there_are_is_said_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        Spec, "graph", lambda self, part, g: pytest.fail("early") if g < 8 else boom()
+    )
+
+    def boom():
+        raise GraphPriorError("has 8 test graphs")
+
+    with pytest.raises(GraphPriorError, match="has 8 test graphs"):
+        Comparison(SMALL).run(tmp_path / "out", Options(graphs=9), silent)
 
 
 def test_other_problems_in_the_same_folder_are_refused(tmp_path):

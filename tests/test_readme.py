@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -38,11 +39,20 @@ def test_the_demo_ends_with_a_picture(folder):
     assert (folder / "demo-result" / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_estimate_command_of_the_readme_works(folder):
+def test_the_estimate_commands_of_the_readme_work(folder):
     lines = [line for block in blocks("") for line in block.splitlines()]
-    (command,) = [line for line in lines if " estimate " in line]
+    command, many = (line for line in lines if " estimate " in line)
     run(shlex.split(command)[1:], folder)
     assert (folder / "result" / "edges.csv").is_file()
+    for part, file in (("tables", "observations.csv"), ("known", "known.csv")):
+        (folder / part).mkdir()
+        for name in ("first.csv", "second.csv"):
+            shutil.copy(folder / "demo-result" / "input" / file, folder / part / name)
+    run(shlex.split(many)[1:], folder)
+    assert (folder / "results" / "summary.csv").read_text().count("\n") == 3
+    for name in ("edges.csv", "result.npz", "graph.graphml"):
+        expected = (folder / "result" / name).read_bytes()
+        assert (folder / "results" / "second" / name).read_bytes() == expected
 
 
 def test_the_python_of_the_readme_works(folder):

@@ -44,10 +44,15 @@ def sample_covariance(X: Matrix, assume_centered: bool = False) -> Matrix:
     return S
 
 
+def standardise(X: Matrix, assume_centered: bool = False) -> Matrix:
+    """Z: the observations with mean zero and mean square one in each column."""
+    Z = X if assume_centered else X - X.mean(axis=0)
+    return np.asarray(Z / np.sqrt((Z**2).mean(axis=0)))
+
+
 def shrinkage_intensity(X: Matrix, assume_centered: bool = False) -> float:
     """Ledoit-Wolf's weight of diag(S), on the correlation scale so that units do not matter."""
-    Z = X if assume_centered else X - X.mean(axis=0)
-    Z = Z / np.sqrt((Z**2).mean(axis=0))
+    Z = standardise(X, assume_centered)
     return float(np.clip(ledoit_wolf_shrinkage(Z, assume_centered=True), 1e-3, 1.0))
 
 

@@ -51,7 +51,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     variant : "LPost", "LPr" or "LL"
         Follow prior and likelihood, the prior alone, or the likelihood alone.
     hidden : "by value" or "at random"
-        Whether the share of edges among the unknown pairs is estimated.
+        Whether the share of edges among the unknown pairs is estimated; not by "langevin".
     temper : bool
         Believe the prior only as far as it predicts pairs that it is not shown.
     n_samples : int
@@ -215,7 +215,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     def _settings(self) -> Settings:
         return Settings(
             self.engine, self.n_samples, self.schedule, self.sweeps,
-            self.hidden == "by value", self.device, self.progress,
+            # LL's own edge rate is that of the unknown pairs already.
+            self.hidden == "by value" and self.variant != "LL", self.device, self.progress,
         )  # fmt: skip
 
     def _set_result(
@@ -266,10 +267,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         """Say what a user should know before trusting the result."""
         if not self.problem_.U.any():
             _warn("nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is")
-        words = None
-        if isinstance(data, Evidence):
-            words = data.weakness()
-        elif isinstance(data, PrecisionEstimate):
+        words = data.weakness() if isinstance(data, Evidence) else None
+        if isinstance(data, PrecisionEstimate):
             words = weakness(self.problem_, data)
         for line in (words, None if self.prior_gain_ is None else self.prior_gain_.misfit()):
             if line:

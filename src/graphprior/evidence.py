@@ -10,7 +10,7 @@ do not matter.
    is nearly Gaussian: natural parameters F (Fisher information) and b.
 3. The diagonal and the known edges are integrated out.
 4. Unknown pairs are spikes or slabs N(0, s2). Their rate and s2 are estimated
-   by expectation-maximisation, from known edges where there are any.
+   by expectation-maximisation; known edges, where there are any, tell s2 too.
 
 Steps 2 to 4 are repeated with what was learned.
 """

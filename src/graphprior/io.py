@@ -29,6 +29,7 @@ from graphprior.graphs import (
     pairs,
 )
 from graphprior.linalg import partial_correlations
+from graphprior.provenance import machine, versions
 
 
 def _read_csv(path: Path, **options: Any) -> pd.DataFrame:
@@ -144,6 +145,26 @@ def edge_table(model: PartialGGM) -> pd.DataFrame:
 def file_hash(path: str | Path) -> str:
     """SHA-256 of a file, to tell later what a result was made from."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def input_hashes(data: Path, known: Path | None) -> dict[str, dict[str, str]]:
+    """Hashes of a table and its known part; names of files, not folders, for a result travels."""
+    files = {"data": data} if known is None else {"data": data, "known": known}
+    return {what: {path.name: file_hash(path)} for what, path in files.items()}
+
+
+def estimate_facts(
+    prior: str | None, arguments: dict[str, Any], data: Path, known: Path | None
+) -> dict[str, Any]:
+    """What run.json tells of an estimate."""
+    return {
+        "command": "estimate",
+        "prior": None if prior is None else Path(prior).name,
+        "arguments": arguments,
+        "inputs": input_hashes(data, known),
+        "versions": versions(),
+        "machine": machine(),
+    }
 
 
 @contextmanager

@@ -18,7 +18,8 @@ from graphprior.graphs import Mask, Matrix, vech
 
 Vector = npt.NDArray[np.float64]
 Metric = Callable[[Vector, npt.NDArray[np.bool_]], Any]
-THRESHOLDS = np.linspace(0.05, 0.95, 19)
+# Fine enough for probabilities and for partial correlations alike.
+THRESHOLDS = np.linspace(0.01, 0.99, 99)
 
 
 def on_unknown(A: Matrix, U: Mask) -> Vector:
@@ -40,6 +41,9 @@ def f1(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
 def accuracy(truth: Vector, predicted: npt.NDArray[np.bool_]) -> Any:
     """Share of pairs predicted right; leading axes of ``predicted`` are a batch."""
     return np.mean(predicted == (truth == 1), axis=-1)
+
+
+METRICS: dict[str, Metric] = {"f1": f1, "accuracy": accuracy}
 
 
 def auc(truth: Vector, scores: Vector) -> float:

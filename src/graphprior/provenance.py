@@ -16,13 +16,15 @@ PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "p
 
 def versions() -> dict[str, str]:
     """Versions of Python and of the parts that decide a result."""
-    found = {"python": platform.python_version()}
-    for part in PARTS:
-        try:
-            found[part] = version(part)
-        except PackageNotFoundError:
-            found[part] = "not installed"
-    return found
+    return {"python": platform.python_version(), **{part: _version(part) for part in PARTS}}
+
+
+@cache  # looking one up parses a file, and a run of many results tells it in each
+def _version(part: str) -> str:
+    try:
+        return version(part)
+    except PackageNotFoundError:
+        return "not installed"
 
 
 def machine() -> dict[str, Any]:
@@ -35,6 +37,7 @@ def machine() -> dict[str, Any]:
     }
 
 
+@cache
 def processor() -> str:
     """The model of the processor, where the system tells it."""
     info = Path("/proc/cpuinfo")

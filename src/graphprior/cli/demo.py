@@ -13,6 +13,7 @@ from graphprior.cli.estimate import fit_with_progress, save_estimate, summarise
 from graphprior.estimate import PartialGGM
 from graphprior.io import read_known, read_observations
 from graphprior.metrics import auc, f1, on_unknown
+from graphprior.provenance import machine, versions
 
 PRIOR = "egonets"
 
@@ -49,6 +50,7 @@ def demo_command(
     )
     arguments = {"engine": engine, "n_samples": samples, "seed": seed}
     run = {"command": "demo", "prior": PRIOR, "arguments": arguments}
+    run |= {"versions": versions(), "machine": machine()}
     save_estimate(out, model, run, inputs)
     summarise(model, out, as_json)
     U = model.problem_.U

@@ -2,49 +2,36 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from graphprior.cli.common import (
-    check_seed,
-    console,
-    new_folder,
-    print_json,
-    progress,
-)
+import graphprior.cli.options as options
+from graphprior.cli.cohort import estimate_each
+from graphprior.cli.common import check_seed, console, new_folder, print_json, progress
+from graphprior.cohort import Cohort, find_tables
 from graphprior.engines.langevin import Progress
-from graphprior.errors import GraphPriorWarning
+from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
 from graphprior.io import (
     edge_table,
-    file_hash,
+    estimate_facts,
     read_known,
     read_observations,
     whole_folder,
     write_result,
 )
 from graphprior.plots import picture
-from graphprior.provenance import machine, versions
+from graphprior.work import Place
 
 
 def fit_with_progress(make: Callable[[Progress], PartialGGM], X: Any, known: Any) -> PartialGGM:
     """Fit while showing a bar; the package's warnings become one line each."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", GraphPriorWarning)
-        with progress("drawing graphs") as report:
-            model = make(report)
-            model.fit(X, known=known)
-    for warning in caught:
-        if issubclass(warning.category, GraphPriorWarning):
-            console().print(f"note: {warning.message}", style="yellow")
-        else:
-            warnings.warn_explicit(
-                warning.message, warning.category, warning.filename, warning.lineno
-            )
+    with notes() as words, progress("drawing graphs") as report:
+        model = make(report)
+        model.fit(X, known=known)
+    for line in words:
+        console().print(f"note: {line}", style="yellow")
     return model
 
 
@@ -56,7 +43,7 @@ def save_estimate(
         for name, content in (inputs or {}).items():
             (folder / "input").mkdir(exist_ok=True)
             (folder / "input" / name).write_bytes(content)
-        write_result(folder, model, {**run, "versions": versions(), "machine": machine()})
+        write_result(folder, model, run)
         picture(model).savefig(folder / "picture.png", dpi=130)
 
 
@@ -96,44 +83,29 @@ def _why(row: Any) -> str:
 
 
 def estimate_command(
-    data: Annotated[Path, typer.Argument(help="CSV or TSV: a header of names, one row each.")],
-    out: Annotated[Path, typer.Option(help="Folder to write; must be new or empty.")],
-    known: Annotated[
-        Path | None,
-        typer.Option(help="CSV: named matrix of 0, 1, empty; or source,target,present."),
-    ] = None,
-    prior: Annotated[
-        str | None, typer.Option(help="Shipped prior or .safetensors; none: independent edges.")
-    ] = None,
-    engine: Annotated[
-        str, typer.Option(help="direct (no sampling), gibbs, or langevin (the paper's).")
-    ] = "direct",
-    likelihood: Annotated[
-        str | None, typer.Option(help="langevin only: plug-in (the paper's) or marginal.")
-    ] = None,
-    variant: Annotated[str, typer.Option(help="LPost, LPr (no data) or LL (no prior).")] = "LPost",
-    hidden: Annotated[
-        str, typer.Option(help="Are edges hidden more often? 'by value' (estimate), 'at random'.")
-    ] = "by value",
-    temper: Annotated[
-        bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")
-    ] = False,
-    samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
-    threshold: Annotated[
-        float | None, typer.Option(help="Probability at which a pair is an edge.")
-    ] = None,
-    margin: Annotated[
-        float, typer.Option(help="Nothing known: bootstrap margin p_m; negative: no bootstrap.")
-    ] = 0.45,
-    seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,
-    device: Annotated[str, typer.Option(help="cpu, cuda, ...")] = "cpu",
-    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    data: options.Data,
+    out: options.Out,
+    known: options.Known = None,
+    prior: options.Prior = None,
+    engine: options.Engine = "direct",
+    likelihood: options.Likelihood = None,
+    variant: options.Variant = "LPost",
+    hidden: options.Hidden = "by value",
+    temper: options.Temper = False,
+    samples: options.Samples = 10,
+    threshold: options.Threshold = None,
+    margin: options.Margin = 0.45,
+    seed: options.Seed = 0,
+    device: options.Device = "cpu",
+    as_json: options.AsJson = False,
+    each: options.Each = False,
+    jobs: options.Jobs = 1,
+    scheduler: options.Scheduler = None,
+    cluster: options.Cluster = None,
+    pictures: options.Pictures = False,
 ) -> None:
-    """Estimate the graph behind a table of measurements."""
-    new_folder(out)
+    """Estimate the graph behind a table of measurements, or behind each of many."""
     check_seed(seed)
-    X = read_observations(data)
-    known_matrix = None if known is None else read_known(known, [str(c) for c in X.columns])
     arguments: dict[str, Any] = {
         "engine": engine,
         "likelihood": likelihood,
@@ -146,15 +118,29 @@ def estimate_command(
         "device": device,
         "random_state": seed,
     }
+    if each:
+        cohort = Cohort(find_tables(data, known), prior, arguments, pictures)
+        estimate_each(cohort, out, Place(jobs, scheduler, cluster), as_json)
+        return
+    for option, given in (
+        ("jobs", jobs != 1), ("scheduler", scheduler), ("cluster", cluster), ("pictures", pictures)
+    ):  # fmt: skip
+        if given:
+            raise GraphPriorError(f"--{option} is for many tables: give it with --each")
+    if data.is_dir():
+        raise GraphPriorError(f"{data} is a folder: --each estimates a graph for each table in it")
+    estimate_one(data, out, known, prior, arguments, as_json)
+
+
+def estimate_one(
+    data: Path, out: Path, known: Path | None, prior: str | None, arguments: Any, as_json: bool
+) -> None:
+    """Answer one table, with words and a picture for a person."""
+    new_folder(out)
+    X = read_observations(data)
+    known_matrix = None if known is None else read_known(known, [str(c) for c in X.columns])
     model = fit_with_progress(
         lambda report: PartialGGM(prior, progress=report, **arguments), X, known_matrix
     )
-    files = [data] if known is None else [data, known]
-    run = {
-        "command": "estimate",
-        "prior": None if prior is None else Path(prior).name,
-        "arguments": arguments,
-        "inputs": {path.name: file_hash(path) for path in files},
-    }
-    save_estimate(out, model, run)
+    save_estimate(out, model, estimate_facts(prior, arguments, data, known))
     summarise(model, out, as_json)

@@ -30,6 +30,9 @@ def experiment_command(
     quick: Annotated[
         bool, typer.Option("--quick", help="Two graphs, two steps: only to see that it runs.")
     ] = False,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Do anew a folder whose units.jsonl is gone.")
+    ] = False,
     jobs: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
     scheduler: Annotated[
         str | None, typer.Option(help="Dask scheduler to send the work to, tcp://host:port.")
@@ -45,9 +48,13 @@ def experiment_command(
         return
     chosen = experiment(name)
     wanted = None if methods is None else tuple(m.strip() for m in methods.split(",") if m.strip())
-    options = Options(wanted, graphs, full, quick, Place(jobs, scheduler, cluster))
+    options = Options(wanted, graphs, full, quick, replace, Place(jobs, scheduler, cluster))
     folder = out or Path(f"experiment-{name}")
-    with progress(name) as report:
-        words = chosen.run(folder, options, report)
+    try:
+        with progress(name) as report:
+            words = chosen.run(folder, options, report)
+    except KeyboardInterrupt:
+        console().print(f"what is done is kept in {folder}/; the same command goes on from there")
+        raise
     print(words)
     console().print(f"wrote {folder}/ (figure.png, table.md, rows.csv, run.json)")

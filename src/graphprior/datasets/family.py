@@ -14,7 +14,7 @@ Draw = Callable[[int, np.random.Generator], list[Matrix]]
 
 @dataclass(frozen=True)
 class Family:
-    """``train`` and ``test`` give a number of graphs and never the same ones.
+    """``train`` and ``test`` give a number of graphs, drawn apart.
 
     ``generated`` tells whether a seed makes them; others are read from files.
     """

@@ -4,8 +4,9 @@ A chain starts from a graph that is revealed a few pairs at a time, each drawn
 given all drawn before. Then sweeps redraw the pairs in random blocks: from
 what the prior says with the rest known, and the data's log Bayes factor given
 the strengths' full coupling with the rest. Blocks of one pair are exact; in
-larger ones the pairs of a block are drawn as independent given the rest, which
-saves passes of the prior. M chains are one batch; each has its own generator.
+larger ones the pairs of a block are drawn as independent, by the prior given the
+rest and by the data given what the block was before, which saves passes of the
+prior. M chains are one batch; each has its own generator.
 """
 
 from __future__ import annotations
@@ -125,6 +126,8 @@ def sample(
 ) -> Posterior:
     """M graphs, and edge probabilities averaged over all kept draws."""
     sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
+    if evidence is not None:
+        _ = evidence.coupled  # too many pairs are refused before any work
     reasons, evidence = reason(known, prior, evidence, by_value=by_value, device=device)
     chains = _Chains(known, prior, evidence, reasons.hidden, rng.spawn(M), device)
     trace = _run(chains, sweeps, reasons, progress)

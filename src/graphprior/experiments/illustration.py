@@ -13,14 +13,8 @@ from matplotlib.figure import Figure
 from graphprior.baselines.langevin import prior_once
 from graphprior.errors import GraphPriorError
 from graphprior.estimate import PartialGGM
-from graphprior.experiments.run import (
-    Options,
-    Report,
-    claim,
-    save_figure,
-    save_provenance,
-    save_table,
-)
+from graphprior.experiments.folder import claim, save_figure, save_provenance, save_table
+from graphprior.experiments.run import Options, Report
 from graphprior.experiments.spec import Spec
 from graphprior.graphs import Matrix, Problem, pairs
 from graphprior.linalg import partial_correlations
@@ -79,14 +73,14 @@ class Illustration:
             raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
         A = self.spec.graph("test", self.graph)
         spec = options.of(self.spec)
-        claim(out, spec)
+        claim(out, self.name, spec, options.replace)
+        save_provenance(out, {"graph": self.graph, "x": self.x, "T": spec.T})
         problem = spec.problem(self.x, A, "test", self.graph)
         models = self.models(problem, spec.T, report)
         save_figure(out / "figure.png", draw_steps(problem, A, models))
         save_table(out / "rows.csv", self.rows(problem, A, models))
         words = self.table(problem, A, models)
         write_whole(out / "table.md", words.encode())
-        save_provenance(out, {"graph": self.graph, "x": self.x, "T": spec.T})
         return words
 
     def models(self, problem: Problem, T: int, report: Report) -> dict[str, PartialGGM]:

@@ -11,18 +11,8 @@ import pandas as pd
 from graphprior.experiments.published import curve
 from graphprior.experiments.spec import Spec
 from graphprior.experiments.units import solve_unit
-from graphprior.metrics import (
-    accuracy,
-    auc,
-    calibration_error,
-    f1,
-    reliability,
-    split_metric,
-)
+from graphprior.metrics import METRICS, auc, calibration_error, reliability, split_metric
 
-# Fine enough for probabilities and for partial correlations alike.
-THRESHOLDS = np.linspace(0.01, 0.99, 99)
-METRICS = {"f1": f1, "accuracy": accuracy}
 COLUMNS = ["figure", "method", "x", "graph", "seed", "metric", "value", "seconds", "error"]
 
 
@@ -74,7 +64,7 @@ class Finished:
         truths, scores = zip(*pairs, strict=True)
         return split_metric(
             truths, scores, self.spec.seeds("splits"), METRICS[self.spec.metric],
-            THRESHOLDS, self.spec.splits,
+            S=self.spec.splits,
         )  # fmt: skip
 
     def summary(self) -> pd.DataFrame:

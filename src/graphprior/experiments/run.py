@@ -2,35 +2,37 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from io import BytesIO
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
-from matplotlib.figure import Figure
 
-from graphprior.baselines.protocol import Penalty
+from graphprior.baselines.protocol import Penalty, Setting
 from graphprior.baselines.registry import factory, unavailable
 from graphprior.errors import GraphPriorError
 from graphprior.experiments.figure import draw, table
+from graphprior.experiments.folder import (
+    JOURNAL,
+    claim,
+    log_file,
+    save_figure,
+    save_penalties,
+    save_provenance,
+    save_table,
+)
 from graphprior.experiments.rows import Finished
 from graphprior.experiments.spec import Budget, Spec
 from graphprior.experiments.tuning import TUNED, Tuned, fitted, tuning_units
 from graphprior.experiments.units import solve, solve_unit, tune
-from graphprior.prior.store import write_whole
-from graphprior.provenance import commit, machine, versions
+from graphprior.prior.store import shipped_priors, write_whole
 from graphprior.work import Journal, Place, do, journal
 
 Report = Callable[[int, int, str], None]
-JOURNAL = "units.jsonl"
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,15 @@ class Options:
     """What a user chooses; None takes the figure's own.
 
     ``full`` runs slow methods too on every graph and at every x; ``quick`` runs
-    everything on so little that it only shows that it runs.
+    everything on so little that it only shows that it runs; ``replace`` gives up
+    results whose units are gone.
     """
 
     methods: tuple[str, ...] | None = None
     graphs: int | None = None
     full: bool = False
     quick: bool = False
+    replace: bool = False
     place: Place = field(default_factory=Place)
 
     def __post_init__(self) -> None:
@@ -74,43 +78,6 @@ class Experiment(Protocol):
         ...
 
 
-def save_figure(path: Path, figure: Figure) -> None:
-    """A picture, whole or not at all."""
-    content = BytesIO()
-    figure.savefig(content, dpi=110, format="png")
-    write_whole(path, content.getvalue())
-
-
-def save_table(path: Path, rows: pd.DataFrame) -> None:
-    """A CSV file, whole or not at all."""
-    write_whole(path, rows.to_csv(index=False, float_format="%.6g").encode())
-
-
-def save_provenance(out: Path, facts: dict[str, Any]) -> None:
-    """Versions, commit and machine of every run that added to the folder."""
-    path = out / "run.json"
-    runs = json.loads(path.read_text())["runs"] if path.exists() else []
-    entry = {**facts, "commit": commit(), "versions": versions(), "machine": machine()}
-    write_whole(path, (json.dumps({"runs": [*runs, entry]}, indent=1) + "\n").encode())
-
-
-@contextmanager
-def log_file(out: Path) -> Iterator[logging.Logger]:
-    """A log beside the results."""
-    out.mkdir(parents=True, exist_ok=True)
-    logger = logging.getLogger(f"graphprior.experiments.{out.name}")
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
-    handler = logging.FileHandler(out / "log.txt", encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger.addHandler(handler)
-    try:
-        yield logger
-    finally:
-        logger.removeHandler(handler)
-        handler.close()
-
-
 @dataclass(frozen=True)
 class Comparison:
     """A figure that compares methods along x."""
@@ -131,7 +98,9 @@ class Comparison:
         """Add to ``out`` what it lacks, then write rows, table and picture of all it has."""
         spec = options.of(self.spec)
         methods, skipped = choose_methods(spec, options)
-        claim(out, spec)
+        claim(out, spec.name, spec, options.replace)
+        facts = {"methods": methods, "graphs": options.graphs, "full": options.full, "T": spec.T}
+        save_provenance(out, {**facts, "skipped": skipped})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
             for line in skipped:
                 log.info(line)
@@ -139,9 +108,8 @@ class Comparison:
             units = planned(spec, methods, options, penalties)
             log.info("%d units, %s", len(units), ", ".join(methods))
             solve_all(units, kept, options.place, report, log)
-            write_penalties(out, penalties)
-            facts = {"methods": methods, "options": {"graphs": options.graphs, "T": spec.T}}
-            failed = write_results(out, spec, kept.results, {**facts, "skipped": skipped})
+            save_penalties(out, penalties)
+            failed = write_results(out, spec, kept.results)
             log.info("done; %d problems failed", failed)
         ends = [(out / "table.md").read_text(), *skipped]
         if failed:
@@ -149,37 +117,39 @@ class Comparison:
         return "\n".join(ends)
 
 
+class _Probe(Setting):
+    """A setting that notes which priors a method asks for."""
+
+    def prior(self, kind: str) -> str:
+        name = super().prior(kind)
+        if name not in shipped_priors():
+            raise GraphPriorError(f"its prior {name!r} is not there")
+        return name
+
+
+def missing(spec: Spec, method: str) -> str | None:
+    """Why a method cannot run on a figure here; None where it can."""
+    penalties = {lasso: Penalty(0.0, 0.0, 1.0) for lasso in set(TUNED.values())}
+    make = factory(method)
+    try:
+        make(_Probe(spec.priors, penalties))
+    except GraphPriorError as error:
+        return str(error)
+    return unavailable(method)
+
+
 def choose_methods(spec: Spec, options: Options) -> tuple[list[str], list[str]]:
     """Methods to run, and a line for each that cannot run here."""
-    if options.graphs is not None and options.graphs < 2:
-        raise GraphPriorError(f"--graphs {options.graphs}: at least 2 are needed to tune and judge")
-    spec.graph("test", 0)  # data that are missing are missed now
-    wanted = list(options.methods or spec.methods)
-    reasons = {}
-    for name in wanted:
-        factory(name)
-        reasons[name] = unavailable(name)
+    R = options.graphs or spec.graphs
+    if R < 2:
+        raise GraphPriorError(f"--graphs {R}: at least 2 are needed to tune and judge")
+    spec.graph("test", R - 1)  # data that are missing are missed now
+    reasons = {name: missing(spec, name) for name in options.methods or spec.methods}
     skipped = [f"{name} skipped: {why}" for name, why in reasons.items() if why]
-    usable = [name for name in wanted if not reasons[name]]
+    usable = [name for name, why in reasons.items() if not why]
     if not usable:
         raise GraphPriorError("; ".join(skipped))
     return usable, skipped
-
-
-def claim(out: Path, spec: Spec) -> None:
-    """Take a folder for a figure; one that holds another's problems is refused."""
-    path = out / "spec.json"
-    if path.exists():
-        theirs = Spec.from_json(path.read_text())
-        if theirs.identity != spec.identity:
-            raise GraphPriorError(
-                f"{out} holds results of other problems (see {path}): choose another --out"
-            )
-        if not (out / JOURNAL).exists():  # what the old runs left is about to be replaced
-            (out / "run.json").unlink(missing_ok=True)
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise GraphPriorError(f"{out} is not empty and holds no experiment: choose another --out")
-    write_whole(path, (json.dumps(asdict(spec), indent=1) + "\n").encode())
 
 
 def tune_penalties(
@@ -224,6 +194,8 @@ def solve_all(
     """Solve what is missing, telling the time left from what each method has taken so far."""
     left: dict[str, int] = defaultdict(int)
     for key, _ in units:
+        if kept.results.get(key, {}).get("error"):
+            del kept.results[key]  # it may have failed for want of time, memory or a package
         if key not in kept.results:
             left[key.split(" | ")[0]] += 1
     taken: dict[str, list[float]] = defaultdict(list)
@@ -243,17 +215,12 @@ def _words(taken: dict[str, list[float]], left: dict[str, int], start: float) ->
     pace = spent / max(time.monotonic() - start, 1e-6)  # CPU seconds in a second
     ahead = sum(left[m] * float(np.mean(t)) for m, t in taken.items())
     each = ", ".join(f"{m} {np.mean(t):.2g} s" for m, t in taken.items())
-    return f"{each}; about {ahead / max(pace, 1e-6) / 60:.0f} min left"
+    unseen = any(count and m not in taken for m, count in left.items())
+    about = "at least" if unseen else "about"
+    return f"{each}; {about} {ahead / max(pace, 1e-6) / 60:.0f} min left"
 
 
-def write_penalties(out: Path, penalties: dict[str, Penalty]) -> None:
-    """The fitted lambda(k) beside the results."""
-    if penalties:
-        content = {name: asdict(p) for name, p in penalties.items()}
-        write_whole(out / "penalties.json", (json.dumps(content, indent=1) + "\n").encode())
-
-
-def write_results(out: Path, spec: Spec, results: dict[str, Any], facts: dict[str, Any]) -> int:
+def write_results(out: Path, spec: Spec, results: dict[str, Any]) -> int:
     """Rows, summary, bins, table and picture of all that is kept; how many problems failed."""
     names = {key.split(" | ")[0] for key in results}
     # The figure's own order first, so that colours stay.
@@ -266,5 +233,4 @@ def write_results(out: Path, spec: Spec, results: dict[str, Any], facts: dict[st
     save_table(out / "reliability.csv", finished.reliability())
     write_whole(out / "table.md", table(spec, summary).encode())
     save_figure(out / "figure.png", draw(spec, summary))
-    save_provenance(out, facts)
     return int(summary["failed"].sum())

@@ -8,6 +8,7 @@ is the same whatever else is run, in whatever order, on whatever machine.
 from __future__ import annotations
 
 import json
+import sys
 import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.datasets.family import Family
+from graphprior.datasets.family import Draw, Family
 from graphprior.datasets.registry import family
 from graphprior.errors import GraphPriorError
 from graphprior.ggm import simulate_observations, simulate_precision
@@ -52,6 +53,10 @@ class Budget:
 
     graphs: int
     xs: tuple[float, ...] | None = None
+
+
+# What several figures allow the slower of their methods: seconds a problem at n = 50.
+BUDGETS = {"gibbs": Budget(30), "GraphSAGE": Budget(12)}
 
 
 @dataclass(frozen=True)
@@ -131,16 +136,25 @@ class Spec:
 
     def graph(self, part: str, g: int) -> Matrix:
         """Graph ``g`` of a part."""
-        block = _graphs(self.dataset, self.name, self.seed, part, g // BLOCK)
-        if g % BLOCK >= len(block):
-            raise GraphPriorError(f"{self.dataset} has {len(block)} {part} graphs, not {g + 1}")
-        return block[g % BLOCK]
+        if self.family.generated:
+            return _block(self.dataset, self.name, self.seed, part, g // BLOCK)[g % BLOCK]
+        graphs = _read(self.dataset, self.name, self.seed, part)
+        if g >= len(graphs):
+            raise GraphPriorError(f"{self.dataset} has {len(graphs)} {part} graphs, not {g + 1}")
+        return graphs[g]
 
 
 @lru_cache(maxsize=8)
-def _graphs(dataset: str, name: str, seed: int, part: str, block: int) -> list[Matrix]:
+def _block(dataset: str, name: str, seed: int, part: str, block: int) -> list[Matrix]:
+    """A hundred generated graphs."""
     rng = np.random.default_rng([seed, zlib.crc32(f"{name} {part}".encode()), block])
-    draw = getattr(family(dataset), part)
-    graphs: list[Matrix] = draw(BLOCK, rng)
-    # A family that is read from files has no second block.
-    return graphs if family(dataset).generated or block == 0 else []
+    draw: Draw = getattr(family(dataset), part)
+    return draw(BLOCK, rng)
+
+
+@lru_cache(maxsize=8)
+def _read(dataset: str, name: str, seed: int, part: str) -> list[Matrix]:
+    """All graphs of a family that is read from files."""
+    rng = np.random.default_rng([seed, zlib.crc32(f"{name} {part}".encode()), 0])
+    draw: Draw = getattr(family(dataset), part)
+    return draw(sys.maxsize, rng)

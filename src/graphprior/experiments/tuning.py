@@ -24,11 +24,11 @@ TUNED = {
 
 @dataclass(frozen=True)
 class Tuned:
-    """A lasso's tuning: for each point the mean k, F1 at every penalty and the best one."""
+    """A lasso's tuning: for each point the mean k, the metric at every penalty and the best one."""
 
     lasso: str
     k: Vector
-    f1: Vector
+    values: Vector
     best: Vector
     penalty: Penalty
 
@@ -55,8 +55,8 @@ def fitted(spec: Spec, lasso: str, results: Mapping[str, Any]) -> Tuned:
     rows = []
     for x in tuning_xs(spec):
         at = [results[tune_unit(spec, lasso, x, g)[0]] for g in training(spec)]
-        mean_f1 = np.mean([r["f1"] for r in at], axis=0)
-        rows.append((float(np.exp(np.mean([np.log(r["k"]) for r in at]))), mean_f1))
+        means = np.mean([r["values"] for r in at], axis=0)
+        rows.append((float(np.exp(np.mean([np.log(r["k"]) for r in at]))), means))
     k = np.array([r[0] for r in rows])
     table = np.array([r[1] for r in rows])
     best = np.array(LAMBDAS)[table.argmax(1)]
@@ -67,17 +67,18 @@ def fit_penalty(k: Vector, best: Vector) -> Penalty:
     """Least squares of log lambda(k) = -log(a log(k)^2 + b log(k) + c).
 
     On the log scale a penalty that is twice too large counts as one that is
-    half. The reciprocal stays positive at every k that was tuned.
+    half. The reciprocal stays positive from the lowest to the highest k.
     """
     t = np.log(np.maximum(k, 2))
+    between = np.linspace(t.min(), t.max(), 50)
 
     def misses(abc: Sequence[float]) -> Vector:
-        value = np.polyval(abc, t)
-        positive = np.maximum(value, 1e-3)
-        return np.asarray(np.log(positive) + np.log(best) + 10 * (positive - value))
+        value = np.maximum(np.polyval(abc, t), 1e-3)
+        below = np.maximum(1e-3 - np.polyval(abc, between), 0.0)
+        return np.concatenate([np.log(value) + np.log(best), 10 * below])
 
     fit = least_squares(misses, [0.0, 0.0, float(1 / np.median(best))])
-    if not fit.success or (np.polyval(fit.x, t) <= 0).any():
+    if not fit.success or (np.polyval(fit.x, between) <= 0).any():
         raise GraphPriorError(f"no curve lambda(k) fits the penalties {best} at k = {k}")
     a, b, c = (float(v) for v in fit.x)
     return Penalty(a, b, c, float(k.min()), float(k.max()))

@@ -12,18 +12,16 @@ from matplotlib import colormaps
 from matplotlib.figure import Figure
 
 from graphprior.errors import GraphPriorError
-from graphprior.experiments.run import (
+from graphprior.experiments.folder import (
     JOURNAL,
-    Options,
-    Report,
     claim,
     log_file,
     save_figure,
+    save_penalties,
     save_provenance,
     save_table,
-    tune_lasso,
-    write_penalties,
 )
+from graphprior.experiments.run import Options, Report, tune_lasso
 from graphprior.experiments.spec import Spec
 from graphprior.experiments.tuning import Tuned, training, tuning_xs
 from graphprior.experiments.units import LAMBDAS, tune_unit
@@ -36,7 +34,7 @@ def draw_tuning(tuned: Tuned) -> Figure:
     figure = Figure(figsize=(9.5, 3.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     shades = colormaps["cividis"](np.linspace(0.05, 0.9, len(tuned.k)))
-    for k, row, shade in zip(tuned.k, tuned.f1, shades, strict=True):
+    for k, row, shade in zip(tuned.k, tuned.values, shades, strict=True):
         left.plot(LAMBDAS, row, color=shade, lw=1.3, label=f"k = {k:.0f}")
     left.set_xscale("log")
     left.set_xlabel(r"$\lambda$")
@@ -60,7 +58,7 @@ def tuning_rows(name: str, spec: Spec, lasso: str, kept: Journal) -> pd.DataFram
     for x in tuning_xs(spec):
         for g in training(spec):
             result = kept.results[tune_unit(spec, lasso, x, g)[0]]
-            for lam, value in zip(LAMBDAS, result["f1"], strict=True):
+            for lam, value in zip(LAMBDAS, result["values"], strict=True):
                 rows.append((name, lasso, result["k"], g, spec.seed, "f1", value, lam))
     columns = ["figure", "method", "x", "graph", "seed", "metric", "value", "lambda"]
     return pd.DataFrame(rows, columns=columns)
@@ -81,16 +79,16 @@ class TuningFigure:
             raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
         spec = options.of(self.spec)
         spec.graph("train", 0)
-        claim(out, spec)
+        claim(out, self.name, spec, options.replace)
+        save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
             tuned = tune_lasso(spec, self.lasso, kept, options.place, report)
             save_table(out / "rows.csv", tuning_rows(self.name, spec, self.lasso, kept))
             log.info("lambda(k): %s", json.dumps(asdict(tuned.penalty)))
-        write_penalties(out, {self.lasso: tuned.penalty})
+        save_penalties(out, {self.lasso: tuned.penalty})
         words = self.table(tuned, spec)
         write_whole(out / "table.md", words.encode())
         save_figure(out / "figure.png", draw_tuning(tuned))
-        save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
         return words
 
     def table(self, tuned: Tuned, spec: Spec) -> str:
@@ -102,7 +100,7 @@ class TuningFigure:
             f"{spec.tuning_graphs} training graphs at each k.", "",
             "| k | best lambda | fitted | F1 at best | F1 at fitted |", "|---|---|---|---|---|",
         ]  # fmt: skip
-        for k, row, best in zip(tuned.k, tuned.f1, tuned.best, strict=True):
+        for k, row, best in zip(tuned.k, tuned.values, tuned.best, strict=True):
             lam = p(round(k))
             at = float(np.interp(np.log(lam), np.log(LAMBDAS), row))
             lines.append(f"| {k:.0f} | {best:.4f} | {lam:.4f} | {row.max():.3f} | {at:.3f} |")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 import warnings
 from dataclasses import astuple
@@ -16,7 +17,7 @@ from graphprior.baselines.protocol import Method, Penalty, Setting
 from graphprior.baselines.registry import factory, without_data
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.experiments.spec import Spec
-from graphprior.metrics import f1, on_unknown
+from graphprior.metrics import METRICS, Vector, f1, on_unknown
 
 DIGITS = 6
 # In the units of S, whose diagonal is 0.1 to 0.2 in these problems.
@@ -45,6 +46,22 @@ def _method(name: str, spec_text: str, penalties: str) -> Method:
     return factory(name)(Setting(spec.priors, fitted, spec.T))
 
 
+def cpu_seconds() -> float:
+    """CPU time of this process and of the programs it called."""
+    called = os.times()
+    return time.process_time() + called.children_user + called.children_system
+
+
+def check_scores(scores: Vector, count: int) -> Vector:
+    """One number from 0 to 1 for each unknown pair, or an error that becomes the method's row."""
+    good = np.shape(scores) == (count,) and np.isfinite(scores).all()
+    if not good or (scores < 0).any() or (scores > 1).any():
+        raise GraphPriorError(
+            f"scores of shape {np.shape(scores)}: expected {count} numbers from 0 to 1"
+        )
+    return scores
+
+
 def solve(text: str) -> dict[str, Any]:
     """Scores, truth and CPU seconds; an error of the method is an answer too."""
     unit = json.loads(text)
@@ -54,19 +71,19 @@ def solve(text: str) -> dict[str, Any]:
     place = "*" if ignores_x(spec, unit["method"]) else repr(float(x))
     rng = spec.seeds("test", unit["method"], g, place)
     out: dict[str, Any] = {"k": problem.k, "unknown": int(problem.U.sum() // 2), "error": None}
-    start = time.process_time()
+    start = cpu_seconds()
     try:
         method = _method(unit["method"], unit["spec"], json.dumps(unit["penalties"]))
-        start = time.process_time()  # reading a prior is not the problem's cost
+        start = cpu_seconds()  # reading a prior is not the problem's cost
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)
-            scores = method(problem, rng)
+            scores = check_scores(method(problem, rng), out["unknown"])
     except Exception as error:  # one failure is a row, not the end of a run of hours
         out["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return out | {"seconds": round(time.process_time() - start, 3)}
+        return out | {"seconds": round(cpu_seconds() - start, 3)}
     truth = on_unknown(A, problem.U)
     return out | {
-        "seconds": round(time.process_time() - start, 3),
+        "seconds": round(cpu_seconds() - start, 3),
         "truth": "".join("1" if a else "0" for a in truth),
         "scores": [round(float(s), DIGITS) for s in scores],
     }
@@ -79,7 +96,7 @@ def tune_unit(spec: Spec, lasso: str, x: float, g: int) -> tuple[str, str]:
 
 
 def tune(text: str) -> dict[str, Any]:
-    """F1 of a lasso at each penalty."""
+    """The figure's metric (F1 where that is AUC) of a lasso at each penalty."""
     unit = json.loads(text)
     spec, g, x = Spec.from_json(unit["spec"]), unit["g"], unit["x"]
     A = spec.graph("train", g)
@@ -88,4 +105,6 @@ def tune(text: str) -> dict[str, Any]:
     if unit["lasso"] not in ("WGL", "GL"):
         raise GraphPriorError(f"{unit['lasso']!r} has no penalty to tune: WGL and GL have")
     found = [support(problem, lam, uses_known=unit["lasso"] == "WGL") for lam in LAMBDAS]
-    return {"k": problem.k, "f1": [round(float(f1(truth, s >= 0.5)), DIGITS) for s in found]}
+    metric = METRICS.get(spec.metric, f1)
+    values = [round(float(metric(truth, s >= 0.5)), DIGITS) for s in found]
+    return {"k": problem.k, "values": values}

@@ -184,11 +184,15 @@ class EvidenceNetworkPrior(EvidencePrior):
             network = copy.deepcopy(network).to(ell.device)  # the user's own stays where it is
         rows, cols, *_ = pair_index(n, ell.device)
         dtype = next(network.parameters()).dtype
-        told = ell[..., rows, cols].reshape(-1, len(rows)).to(dtype)
+        full = ell[..., rows, cols].reshape(-1, len(rows))
+        told = full.to(dtype)
         # A few graphs at a time stay in the processor's cache.
         answers = [network(part) for part in told.split(max(1, BATCH_PAIRS // len(rows)))]
         eta = torch.zeros_like(ell)
-        eta[..., rows, cols] = torch.cat(answers).to(ell.dtype).view(*ell.shape[:-2], -1)
+        # The network hears large evidence as LARGEST_LOG_ODDS; the pair's own counts in full.
+        unheard = full - full.clamp(-LARGEST_LOG_ODDS, LARGEST_LOG_ODDS)
+        answer = torch.cat(answers).to(ell.dtype) + unheard.nan_to_num(posinf=0.0, neginf=0.0)
+        eta[..., rows, cols] = answer.view(*ell.shape[:-2], -1)
         eta[..., cols, rows] = eta[..., rows, cols]
         return eta
 

@@ -134,7 +134,7 @@ def save_prior(prior: NetworkPrior, path: str | Path, card: dict[str, Any] | Non
 
 def load_prior(name: str | Path) -> NetworkPrior:
     """A shipped prior by name, or one from a .safetensors file."""
-    path = _locate(name)
+    path = prior_path(name)
     tensors, header = _read(path, "prior")
     if header.get("kind") not in KINDS:
         raise GraphPriorError(
@@ -148,7 +148,8 @@ def load_prior(name: str | Path) -> NetworkPrior:
         raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
 
 
-def _locate(name: str | Path) -> Path:
+def prior_path(name: str | Path) -> Path:
+    """The file of a shipped prior by its name, or of one's own by its path."""
     if str(name).endswith(".safetensors"):
         return Path(name)
     shipped = shipped_priors()
@@ -167,7 +168,7 @@ def shipped_priors() -> dict[str, Path]:
 
 def read_card(name: str | Path) -> dict[str, Any]:
     """The model card of a prior; empty where it has none."""
-    path = _locate(name).with_suffix(".json")
+    path = prior_path(name).with_suffix(".json")
     if not path.is_file():
         return {}
     try:

@@ -4,6 +4,7 @@ from graphprior.experiments.run import Comparison
 from graphprior.experiments.spec import Budget, Spec, Unknown
 
 BOOTSTRAPPED = ("LPost(p_m=0.3)", "LPost(p_m=0.45)")
+SIMPLE = ("GL", "BGL", "TIGER", "Threshold", "GLassoCV")
 
 EXPERIMENT = Comparison(
     Spec(
@@ -14,8 +15,18 @@ EXPERIMENT = Comparison(
         xs=(1.8, 3.2, 5.6, 10.0),
         x_name="k/n",
         k_per="node",
-        methods=("direct", "gibbs", "GL", "BGL", "TIGER", "Threshold", "LPost", *BOOTSTRAPPED),
+        methods=(
+            "direct",
+            "gibbs",
+            "GL",
+            "BGL",
+            "TIGER",
+            "Threshold",
+            "GLassoCV",
+            "LPost",
+            *BOOTSTRAPPED,
+        ),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={method: Budget(8, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
+        budgets={method: Budget(6, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
     )
 )

@@ -1,0 +1,79 @@
+"""Options of `graphprior estimate`, with their words for `--help`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+MANY = "Many tables"  # panel of the help
+
+Data = Annotated[
+    Path,
+    typer.Argument(help="CSV or TSV: a header of names, one row each; --each: a folder of them."),
+]
+Out = Annotated[
+    Path,
+    typer.Option(help="Folder to write; must be new or empty, or with --each the same run's."),
+]
+Known = Annotated[
+    Path | None,
+    typer.Option(
+        help="CSV: named matrix of 0, 1, empty; or source,target,present. "
+        "--each: one for all, or a folder with a file of the same name for each table."
+    ),
+]
+Prior = Annotated[
+    str | None, typer.Option(help="Shipped prior or .safetensors; none: independent edges.")
+]
+Engine = Annotated[
+    str, typer.Option(help="direct (no sampling), gibbs, or langevin (the paper's).")
+]
+Likelihood = Annotated[
+    str | None, typer.Option(help="langevin only: plug-in (the paper's) or marginal.")
+]
+Variant = Annotated[str, typer.Option(help="LPost, LPr (no data) or LL (no prior).")]
+Hidden = Annotated[
+    str, typer.Option(help="Are edges hidden more often? 'by value' (estimate), 'at random'.")
+]
+Temper = Annotated[
+    bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")
+]
+Samples = Annotated[int, typer.Option(help="Graphs to draw.")]
+Threshold = Annotated[float | None, typer.Option(help="Probability at which a pair is an edge.")]
+Margin = Annotated[
+    float, typer.Option(help="Nothing known: bootstrap margin p_m; negative: no bootstrap.")
+]
+Seed = Annotated[int, typer.Option(help="Same seed, same answer.")]
+Device = Annotated[str, typer.Option(help="cpu, cuda, ...")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")]
+
+Each = Annotated[
+    bool,
+    typer.Option(
+        "--each",
+        rich_help_panel=MANY,
+        help="One graph for each table of a folder; run again after a kill to go on. "
+        "Exit code 1 if any table failed.",
+    ),
+]
+Jobs = Annotated[int, typer.Option(rich_help_panel=MANY, help="Processes, or local workers.")]
+Scheduler = Annotated[
+    str | None,
+    typer.Option(
+        rich_help_panel=MANY,
+        help="Dask scheduler, tcp://host:port; its workers must see the same files by the "
+        "same paths.",
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(rich_help_panel=MANY, help="local: start a Dask cluster here, of --jobs workers."),
+]
+Pictures = Annotated[
+    bool,
+    typer.Option(
+        "--pictures", rich_help_panel=MANY, help="A picture of each table too; takes the most time."
+    ),
+]

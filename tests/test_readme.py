@@ -13,7 +13,9 @@ README = Path(__file__).parent.parent / "README.md"
 
 
 def blocks(language):
-    return re.findall(rf"^```{language}\n(.*?)^```", README.read_text(), re.M | re.S)
+    """Code of a language; all blocks are read in order, so that no end is taken for a start."""
+    found = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.M | re.S)
+    return [code for name, code in found if name == language]
 
 
 @pytest.fixture(scope="module")

@@ -273,7 +273,7 @@ def test_a_killed_worker_process_is_an_error_that_says_so(tmp_path):
     with journal(tmp_path / "j") as kept:
         with pytest.raises(GraphPriorError, match=r"worker process was killed.* fewer --jobs"):
             list(do(letters("abcdefx"), die_at_x, kept, Place(jobs=2)))
-        assert set(kept.results) < set("abcdef")
+        assert set(kept.results) <= set("abcdef")  # all others may be done by then
 
 
 # Where the work is done

@@ -20,9 +20,10 @@ from graphprior.io import (
     file_hash,
     read_known,
     read_observations,
-    write_result,
 )
 from graphprior.prior.store import NetworkPrior, load_prior, prior_path
+from graphprior.result import Result
+from graphprior.result_folder import write_result
 
 Row = dict[str, Any]
 
@@ -80,7 +81,7 @@ def _write(
     folder = unfinished / uuid.uuid4().hex
     folder.mkdir()
     try:
-        write_result(folder, model, run)
+        write_result(folder, Result.of(model, run))
         if pictures:
             from graphprior.plots import picture  # slow to import, and few want it
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Literal
 
-import networkx as nx
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from graphprior.answers import Answers
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
 from graphprior.covariance import PrecisionEstimate, constrained_mle, weakness
 from graphprior.engines.gibbs import Sweeps
@@ -19,23 +19,20 @@ from graphprior.engines.posterior import Posterior, share_interval
 from graphprior.engines.run import Settings, run
 from graphprior.errors import GraphPriorWarning
 from graphprior.evidence import Evidence, data_evidence
-from graphprior.explain import Explanation, explain_pair
 from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
-from graphprior.linalg import partial_correlations
-from graphprior.networks import as_networkx
 from graphprior.noise import Schedule
-from graphprior.parameters import check_parameters, generator, position, refuse_misplaced
+from graphprior.parameters import check_parameters, generator, refuse_misplaced
 from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import EvidencePrior, Prior
-from graphprior.prior.resolve import refuse_too_large, resolve_prior
+from graphprior.prior.resolve import prior_card, refuse_too_large, resolve_prior
 from graphprior.prior.tempered import TemperedPrior
 from graphprior.thresholds import default_threshold, threshold_estimate
 
 Variant = Literal["LPost", "LPr", "LL"]
 
 
-class PartialGGM(BaseEstimator):  # type: ignore[misc]
+class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     """Estimate the graph of a Gaussian graphical model of which part is known.
 
     Parameters
@@ -104,6 +101,10 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     diagnostics_ : dict
         How the estimate was reached: whether the MLE exists, shrinkage,
         indefinite Theta_tilde.
+    notes_ : list of str
+        What a user should know before trusting the result; warned of too.
+    prior_card_ : dict or None
+        The model card of a prior given by name or file.
     problem_ : Problem
         What was asked, checked and aligned.
     """
@@ -164,6 +165,7 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
         self.problem_ = Problem.create(X if hasattr(X, "columns") else checked, known)
         prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
         refuse_too_large(self.problem_.n, self.n_samples, prior)
+        self.prior_card_ = prior_card(self.prior)
         rng = generator(self.random_state)
         problem, A_boot = self._fix_confident_pairs(rng)
         self.prior_gain_: PriorGain | None = None
@@ -187,6 +189,12 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
     @property
     def _is_plug_in(self) -> bool:
         return self.engine == "langevin" and self.likelihood in (None, "plug-in")
+
+    @property
+    def _likelihood_used(self) -> str | None:
+        if self.variant == "LPr":
+            return None
+        return "plug-in" if self._is_plug_in else "marginal"
 
     def _data(self, problem: Problem) -> Evidence | PrecisionEstimate | None:
         """What the data say, in the form that the likelihood chosen takes."""
@@ -257,6 +265,8 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
             "unknown_pairs": int(self.problem_.U.sum() // 2),
             "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
             "threshold": float(self.threshold_),
+            "engine": self.engine,
+            "likelihood": self._likelihood_used,
             "precision_shrinkage": refit.shrinkage,
             "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
             **({} if data is None else data.facts()),
@@ -265,34 +275,18 @@ class PartialGGM(BaseEstimator):  # type: ignore[misc]
 
     def _warn_of_weak_ground(self, data: Evidence | PrecisionEstimate | None) -> None:
         """Say what a user should know before trusting the result."""
+        self.notes_ = []
         if not self.problem_.U.any():
-            _warn("nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is")
+            self.notes_.append(
+                "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
+            )
         words = data.weakness() if isinstance(data, Evidence) else None
         if isinstance(data, PrecisionEstimate):
             words = weakness(self.problem_, data)
-        for line in (words, None if self.prior_gain_ is None else self.prior_gain_.misfit()):
-            if line:
-                _warn(line)
-
-    def explain(self, source: Any, target: Any, changes: int = 5) -> Explanation:
-        """Why the pair of two variables, by name or position, has its probability."""
-        check_is_fitted(self)
-        i, j = (position(node, self.problem_.names) for node in (source, target))
-        return explain_pair(
-            self.problem_, self.prior_used_, self.evidence_, self.reasons_,
-            self.edge_probabilities_, (i, j), changes,
-        )  # fmt: skip
-
-    def to_networkx(self) -> nx.Graph:
-        """The estimated graph; edges carry probability and partial correlation."""
-        check_is_fitted(self)
-        return as_networkx(
-            self.adjacency_,
-            self.problem_.names,
-            probability=self.edge_probabilities_,
-            partial_correlation=partial_correlations(self.precision_),
-            known=self.problem_.O,
-        )
+        misfit = None if self.prior_gain_ is None else self.prior_gain_.misfit()
+        self.notes_ += [line for line in (words, misfit) if line]
+        for line in self.notes_:
+            _warn(line)
 
 
 def _warn(words: str) -> None:

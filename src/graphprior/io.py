@@ -1,34 +1,22 @@
-"""A user's tables in, result folders out.
-
-Nothing is written unless all of it is: a result is built in a hidden folder
-beside its place and then moved there.
-"""
+"""A user's tables in, and what a result was made from."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import shutil
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 
 from graphprior.errors import GraphPriorError
-from graphprior.estimate import PartialGGM
 from graphprior.graphs import (
     EDGE_TABLE,
     Matrix,
     align_known,
     known_from_edge_table,
-    pairs,
 )
-from graphprior.linalg import partial_correlations
 from graphprior.provenance import machine, versions
 
 
@@ -115,33 +103,6 @@ def read_known(path: str | Path, names: Sequence[str]) -> Matrix:
     return align_known(matrix.map(lambda entry: empty.get(entry.strip(), entry)), names)
 
 
-def edge_table(model: PartialGGM) -> pd.DataFrame:
-    """Every pair of a fitted model, likeliest first."""
-    problem = model.problem_
-    rows, cols = pairs(problem.n)
-    names = np.array(problem.names, dtype=object)
-    table = pd.DataFrame(
-        {
-            "source": names[rows],
-            "target": names[cols],
-            "probability": model.edge_probabilities_[rows, cols],
-            "low": model.edge_intervals_[0, rows, cols],
-            "high": model.edge_intervals_[1, rows, cols],
-            "edge": model.adjacency_[rows, cols].astype(int),
-            "known": problem.O[rows, cols].astype(int),
-            "partial_correlation": partial_correlations(model.precision_)[rows, cols],
-        }
-    )
-    if model.reasons_ is not None:
-        for name, log_odds in zip(("prior", "data", "hidden"), model.reasons_, strict=True):
-            told = np.where(problem.U, log_odds, np.nan)
-            table[f"{name}_log_odds"] = told[rows, cols]
-    ranked: pd.DataFrame = table.sort_values(
-        "probability", ascending=False, kind="stable", ignore_index=True
-    )
-    return ranked
-
-
 def file_hash(path: str | Path) -> str:
     """SHA-256 of a file, to tell later what a result was made from."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -165,47 +126,3 @@ def estimate_facts(
         "versions": versions(),
         "machine": machine(),
     }
-
-
-@contextmanager
-def whole_folder(out: Path) -> Iterator[Path]:
-    """A folder to fill that appears at ``out`` only when it is complete."""
-    out = Path(os.path.abspath(out))  # "." has no name of its own
-    if out.is_dir() and any(out.iterdir()):
-        raise FileExistsError(f"{out} is not empty")
-    made = [folder for folder in out.parents if not folder.exists()]
-    hidden = out.parent / f".{out.name}.tmp"
-    shutil.rmtree(hidden, ignore_errors=True)  # left by a run that was killed
-    hidden.mkdir(parents=True)
-    try:
-        yield hidden
-        if out.is_dir():  # it may be where the user stands, so it stays
-            for item in hidden.iterdir():
-                os.replace(item, out / item.name)
-            hidden.rmdir()
-        else:
-            os.replace(hidden, out)
-    except BaseException:
-        shutil.rmtree(hidden, ignore_errors=True)
-        for folder in made:
-            with suppress(OSError):
-                folder.rmdir()
-        raise
-
-
-def write_result(folder: Path, model: PartialGGM, run: dict[str, Any]) -> None:
-    """edges.csv, result.npz, graph.graphml and run.json of a fitted model."""
-    edge_table(model).to_csv(folder / "edges.csv", index=False, float_format="%.6g")
-    np.savez_compressed(
-        folder / "result.npz",
-        names=np.array(model.problem_.names, dtype=np.str_),
-        known=model.problem_.known,
-        edge_probabilities=model.edge_probabilities_,
-        edge_intervals=model.edge_intervals_,
-        adjacency=model.adjacency_,
-        precision=model.precision_,
-        samples=model.samples_,
-    )
-    nx.write_graphml(model.to_networkx(), folder / "graph.graphml")
-    content = {**run, "diagnostics": model.diagnostics_}
-    (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

@@ -8,7 +8,9 @@ import networkx as nx
 import numpy as np
 from matplotlib.figure import Figure
 
+from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
+from graphprior.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,57 +67,55 @@ def plot_known(ax: Axes, known: Matrix, names: tuple[str, ...], places: dict[str
 
 def plot_found(ax: Axes, model: Any, places: dict[str, Any]) -> Axes:
     """Known edges, and found ones by probability."""
-    problem = model.problem_
-    plot_graph(
-        ax, np.ones(problem.known.shape), problem.names, places, problem.known == 1, KNOWN,
-        labels=False,
-    )  # fmt: skip
-    found = (model.adjacency_ == 1) & problem.U
-    plot_graph(ax, model.edge_probabilities_, problem.names, places, found, FOUND)
+    result = Result.of(model)
+    known = result.known
+    plot_graph(ax, np.ones(known.shape), result.names, places, known == 1, KNOWN, labels=False)
+    found = (result.adjacency == 1) & result.U
+    plot_graph(ax, result.edge_probabilities, result.names, places, found, FOUND)
     ax.set_title(f"found: {found.sum() // 2} more edges (blue, thicker is likelier)", fontsize=9)
     return ax
 
 
 def plot_probabilities(ax: Axes, model: Any) -> Axes:
     """The matrix of edge probabilities; dots mark what was known."""
-    image = ax.imshow(model.edge_probabilities_, vmin=0, vmax=1, cmap=CELLS)
-    rows, cols = np.nonzero(model.problem_.O)
+    result = Result.of(model)
+    image = ax.imshow(result.edge_probabilities, vmin=0, vmax=1, cmap=CELLS)
+    rows, cols = np.nonzero(result.O)
     ax.scatter(cols, rows, s=3, color="#d55e00", marker="s", linewidths=0)
-    names = model.problem_.names
+    names = result.names
     if len(names) <= 30:
         ax.set_xticks(range(len(names)), names, rotation=90, fontsize=6)
         ax.set_yticks(range(len(names)), names, fontsize=6)
-    what = _meaning(model)
-    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=what)
-    ax.set_title(f"how sure: {what} (dot: known)", fontsize=9)
+    ax.figure.colorbar(image, ax=ax, shrink=0.7, label=result.meaning)
+    ax.set_title(f"how sure: {result.meaning} (dot: known)", fontsize=9)
     return ax
 
 
-def _meaning(model: Any) -> str:
-    """What the numbers are: with the plug-in likelihood a share of draws, no probability."""
-    plug_in = model.reasons_ is None and model.evidence_ is None
-    return "share of the drawn graphs that have the edge" if plug_in else "probability of an edge"
+def _likeliest(result: Result, most: int) -> tuple[Any, Any, list[str]]:
+    """The unknown pairs that are likeliest to be edges, and their labels."""
+    rows, cols = np.nonzero(np.triu(result.U))
+    order = np.argsort(-result.edge_probabilities[rows, cols], kind="stable")[:most]
+    rows, cols = rows[order], cols[order]
+    names = result.names
+    return rows, cols, [f"{names[i]} – {names[j]}" for i, j in zip(rows, cols, strict=True)]
 
 
 def plot_reasons(ax: Axes, model: Any, most: int = 25) -> Axes:
     """Why: log-odds of the likeliest unknown pairs, from the prior and from the data."""
-    U = np.triu(model.problem_.U)
-    rows, cols = np.nonzero(U)
-    order = np.argsort(-model.edge_probabilities_[rows, cols], kind="stable")[:most]
-    rows, cols = rows[order], cols[order]
+    result = Result.of(model)
+    if result.reasons is None:
+        raise GraphPriorError("this result has no reasons: engines 'direct' and 'gibbs' give them")
+    rows, cols, labels = _likeliest(result, most)
     y = np.arange(len(rows))[::-1]
     parts = {
-        "known part and other pairs": (model.reasons_.prior, FOUND),
-        "data": (model.reasons_.data, UNKNOWN),
-        "being hidden": (model.reasons_.hidden, "#999999"),
+        "known part and other pairs": (result.reasons.prior, FOUND),
+        "data": (result.reasons.data, UNKNOWN),
+        "being hidden": (result.reasons.hidden, "#999999"),
     }
     for (label, (log_odds, colour)), shift in zip(parts.items(), (0.25, 0.0, -0.25), strict=True):
         value = np.clip(log_odds[rows, cols], -8, 8)
         ax.barh(y + shift, value, height=0.25, color=colour, label=label)
-    names = model.problem_.names
-    ax.set_yticks(
-        y, [f"{names[i]} – {names[j]}" for i, j in zip(rows, cols, strict=True)], fontsize=6
-    )
+    ax.set_yticks(y, labels, fontsize=6)
     ax.axvline(0, color=KNOWN, lw=0.8)
     ax.set_xlabel("log-odds of an edge (cut at 8); the bars of a pair add up", fontsize=8)
     ax.legend(fontsize=7)
@@ -125,59 +125,55 @@ def plot_reasons(ax: Axes, model: Any, most: int = 25) -> Axes:
 
 def plot_certainty(ax: Axes, model: Any, most: int = 25) -> Axes:
     """The unknown pairs that are likeliest to be edges, with the range that so many draws allow."""
-    U = np.triu(model.problem_.U)
-    rows, cols = np.nonzero(U)
-    order = np.argsort(-model.edge_probabilities_[rows, cols], kind="stable")[:most]
-    rows, cols = rows[order], cols[order]
-    p = model.edge_probabilities_[rows, cols]
-    low, high = model.edge_intervals_[:, rows, cols]
+    result = Result.of(model)
+    rows, cols, labels = _likeliest(result, most)
+    p = result.edge_probabilities[rows, cols]
+    low, high = result.edge_intervals[:, rows, cols]
     y = np.arange(len(rows))[::-1]
     ax.errorbar(
         p, y, xerr=[p - low, high - p],
         fmt="o", ms=4, color=FOUND, ecolor="#999999", lw=1,
     )  # fmt: skip
-    names = model.problem_.names
-    labels = [f"{names[i]} – {names[j]}" for i, j in zip(rows, cols, strict=True)]
     ax.set_yticks(y, labels, fontsize=6)
-    ax.axvline(model.threshold_, color=UNKNOWN, lw=1, ls="--")
+    ax.axvline(result.threshold, color=UNKNOWN, lw=1, ls="--")
     ax.set_xlim(-0.02, 1.02)
-    bar = "bar: 95% range that so many draws allow; " if len(model.samples_) else ""
-    ax.set_xlabel(f"{_meaning(model)} ({bar}dashed: threshold)", fontsize=8)
+    bar = "bar: 95% range that so many draws allow; " if len(result.samples) else ""
+    ax.set_xlabel(f"{result.meaning} ({bar}dashed: threshold)", fontsize=8)
     ax.set_title("unknown pairs, likeliest first", fontsize=9)
     return ax
 
 
 def picture(model: Any) -> Figure:
     """What was known, what was found, and how sure it is, on one page."""
-    problem = model.problem_
-    places = layout(model.adjacency_, problem.names)
+    result = Result.of(model)
+    places = layout(result.adjacency, result.names)
     figure = Figure(figsize=(13, 11), layout="constrained")
     axes = figure.subplots(2, 2)
-    plot_known(axes[0, 0], problem.known, problem.names, places)
-    plot_found(axes[0, 1], model, places)
-    plot_probabilities(axes[1, 0], model)
-    if model.reasons_ is None:
-        plot_certainty(axes[1, 1], model)
+    plot_known(axes[0, 0], result.known, result.names, places)
+    plot_found(axes[0, 1], result, places)
+    plot_probabilities(axes[1, 0], result)
+    if result.reasons is None:
+        plot_certainty(axes[1, 1], result)
     else:
-        plot_reasons(axes[1, 1], model)
-    figure.suptitle(_headline(model), fontsize=10)
+        plot_reasons(axes[1, 1], result)
+    figure.suptitle(_headline(result), fontsize=10)
     return figure
 
 
-def _headline(model: Any) -> str:
-    facts = model.diagnostics_
+def _headline(result: Result) -> str:
+    facts = result.diagnostics
     words = [
         f"{facts['n']} variables, {facts['k']} observations, {facts['unknown_pairs']} unknown pairs"
     ]
-    if len(model.samples_):
-        words.append(f"{len(model.samples_)} graphs drawn")
+    if len(result.samples):
+        words.append(f"{len(result.samples)} graphs drawn")
     if not facts.get("mle_exists", True):
         words.append("too few observations, covariance shrunk")
-    gain = model.prior_gain_
+    gain = facts["prior_gain"]
     if gain is not None:
         words.append(
-            f"the prior gains {gain.bits:.2f} ± {gain.standard_error:.2f} bits a pair over the "
-            "edge rate"
+            f"the prior gains {gain['bits']:.2f} ± {gain['standard_error']:.2f} bits a pair over "
+            "the edge rate"
         )
     return "; ".join(words)
 

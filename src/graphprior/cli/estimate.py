@@ -14,14 +14,13 @@ from graphprior.engines.langevin import Progress
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
 from graphprior.io import (
-    edge_table,
     estimate_facts,
     read_known,
     read_observations,
-    whole_folder,
-    write_result,
 )
 from graphprior.plots import picture
+from graphprior.result import Result
+from graphprior.result_folder import whole_folder, write_result
 from graphprior.work import Place
 
 
@@ -43,7 +42,7 @@ def save_estimate(
         for name, content in (inputs or {}).items():
             (folder / "input").mkdir(exist_ok=True)
             (folder / "input" / name).write_bytes(content)
-        write_result(folder, model, run)
+        write_result(folder, Result.of(model, run))
         picture(model).savefig(folder / "picture.png", dpi=130)
 
 
@@ -60,7 +59,7 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
         f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
         f"(probability at least {facts['threshold']:.0%}{drawn})"
     )
-    table = edge_table(model)
+    table = Result.of(model).edge_table()
     for row in table[table["known"] == 0].head(5).itertuples():
         console().print(f"  {row.source} - {row.target}: {row.probability:.2f}{_why(row)}")
     if model.prior_gain_ is not None:

@@ -22,11 +22,11 @@ from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs, write_npz
-from graphprior.io import whole_folder
 from graphprior.noise import Schedule
 from graphprior.plots import plot_degree_histograms
 from graphprior.prior.store import load_prior, read_card
 from graphprior.provenance import machine, versions
+from graphprior.result_folder import whole_folder
 from graphprior.statistics import graph_statistics, histogram_distance
 
 

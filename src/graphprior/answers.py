@@ -1,0 +1,33 @@
+"""What a fitted estimator can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+from sklearn.utils.validation import check_is_fitted
+
+from graphprior.explain import Explanation, explain_pair
+from graphprior.parameters import position
+from graphprior.result import Result
+
+
+class Answers:
+    """Methods of `PartialGGM` that read what `fit` left, and change nothing."""
+
+    def explain(self, source: Any, target: Any, changes: int = 5) -> Explanation:
+        """Why the pair of two variables, by name or position, has its probability."""
+        model = self._fitted()
+        i, j = (position(node, model.problem_.names) for node in (source, target))
+        return explain_pair(
+            model.problem_, model.prior_used_, model.evidence_, model.reasons_,
+            model.edge_probabilities_, (i, j), changes,
+        )  # fmt: skip
+
+    def to_networkx(self) -> nx.Graph:
+        """The estimated graph; edges carry probability and partial correlation."""
+        return Result.of(self._fitted()).to_networkx()
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self)
+        return self

@@ -25,7 +25,7 @@ from graphprior.noise import Schedule
 from graphprior.parameters import check_parameters, generator, refuse_misplaced
 from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import EvidencePrior, Prior
-from graphprior.prior.resolve import prior_card, refuse_too_large, resolve_prior
+from graphprior.prior.resolve import refuse_too_large, resolve_prior
 from graphprior.prior.tempered import TemperedPrior
 from graphprior.thresholds import default_threshold, threshold_estimate
 
@@ -104,7 +104,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     notes_ : list of str
         What a user should know before trusting the result; warned of too.
     prior_card_ : dict or None
-        The model card of a prior given by name or file.
+        The model card of a prior that was read from its file.
     problem_ : Problem
         What was asked, checked and aligned.
     """
@@ -165,7 +165,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.problem_ = Problem.create(X if hasattr(X, "columns") else checked, known)
         prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
         refuse_too_large(self.problem_.n, self.n_samples, prior)
-        self.prior_card_ = prior_card(self.prior)
+        self.prior_card_ = getattr(prior, "card", None)
         rng = generator(self.random_state)
         problem, A_boot = self._fix_confident_pairs(rng)
         self.prior_gain_: PriorGain | None = None

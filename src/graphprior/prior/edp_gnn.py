@@ -18,7 +18,7 @@ import copy
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -251,8 +251,9 @@ class EDPGNNPrior:
 
     kind = "edp-gnn"
 
-    def __init__(self, network: EDPGNN) -> None:
+    def __init__(self, network: EDPGNN, card: dict[str, Any] | None = None) -> None:
         self.network = network.eval()
+        self.card = card
 
     def score(self, known: Tensor) -> Score:
         """The network's score; ``known`` is already in the noisy graphs it is shown."""

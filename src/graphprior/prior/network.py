@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -170,8 +171,9 @@ class EvidenceNetworkPrior(EvidencePrior):
 
     kind = "evidence"
 
-    def __init__(self, network: EvidenceNetwork) -> None:
+    def __init__(self, network: EvidenceNetwork, card: dict[str, Any] | None = None) -> None:
         self.network = network.eval()
+        self.card = card
 
     @torch.inference_mode()
     def posterior_logits(self, ell: Tensor) -> Tensor:

@@ -12,7 +12,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.graphs import Problem, vech
 from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import Prior
-from graphprior.prior.store import load_prior, read_card
+from graphprior.prior.store import load_prior
 
 
 def resolve_prior(prior: Any, problem: Problem) -> Prior:
@@ -31,11 +31,6 @@ def resolve_prior(prior: Any, problem: Problem) -> Prior:
         raise GraphPriorError(f"the prior is about {nodes} nodes, but X has {problem.n} columns")
     chosen: Prior = prior
     return chosen
-
-
-def prior_card(prior: Any) -> dict[str, Any] | None:
-    """The card of a prior given by name or file, if it has one."""
-    return (read_card(prior) or None) if isinstance(prior, str | Path) else None
 
 
 def _edge_rate(problem: Problem) -> float:

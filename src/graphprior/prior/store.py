@@ -142,10 +142,12 @@ def load_prior(name: str | Path) -> NetworkPrior:
             f"(it knows {', '.join(KINDS)})"
         )
     try:
-        return KINDS[header["kind"]](json.loads(header["config"]), tensors)
+        prior = KINDS[header["kind"]](json.loads(header["config"]), tensors)
     except (RuntimeError, TypeError, KeyError, ValueError) as error:
         first = str(error).splitlines()[0]
         raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
+    prior.card = read_card(path) or None
+    return prior
 
 
 def prior_path(name: str | Path) -> Path:

@@ -54,6 +54,7 @@ ORDER = [
     "engines.generate",
     "engines.run",
     "fit_check",
+    "ground",
     "explain",
     "thresholds",
     "bootstrap",

@@ -20,11 +20,12 @@ class PrecisionEstimate:
 
     ``exists`` tells whether the likelihood has a maximum. Where it has none,
     the estimate is that of ``(1 - shrinkage) S + shrinkage diag(S)``, kept as
-    ``S``.
+    ``S``. ``k`` is the number of observations that S is worth.
     """
 
     Theta: Matrix
     S: Matrix
+    k: float
     exists: bool
     shrinkage: float
     kkt_residual: float
@@ -98,7 +99,7 @@ def weighted_lasso(
         )
         S = shrink(S, a)
         Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
-    return PrecisionEstimate(Theta, S, exists, a, residual, iterations)
+    return PrecisionEstimate(Theta, S, told.k, exists, a, residual, iterations)
 
 
 def constrained_mle(

@@ -16,8 +16,8 @@ MISSING = ("refuse", "em", "pairwise")
 
 
 def as_numbers(table: Any) -> Matrix:
-    """Floats of an array or a DataFrame; what is missing, pandas.NA too, is nan."""
-    if hasattr(table, "columns"):
+    """Floats of an array, a DataFrame or its column; what is missing, pandas.NA too, is nan."""
+    if hasattr(table, "iloc"):
         return np.array(table.to_numpy(dtype=np.float64, na_value=np.nan))
     return np.array(table, dtype=np.float64)
 

@@ -146,8 +146,8 @@ def _scores(
         told = None
     elif prior is None:
         raise GraphPriorError(
-            "beliefs need a prior to be weighed against, and variant 'LL' has none with engine "
-            "'langevin': use another variant, or engine 'direct' or 'gibbs'"
+            "beliefs need a prior to be weighed against, and variant 'LL' has none with the "
+            "plug-in likelihood: use another variant, or likelihood='marginal'"
         )
     else:
         told = torch.where(known.isnan(), torch.as_tensor(belief).to(known), 0.0)

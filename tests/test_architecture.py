@@ -13,7 +13,7 @@ PAPER = Path(__file__).parent.parent / "docs" / "paper.md"
 ORDER = [
     "errors",
     "provenance",
-    "tables",
+    "checks",
     "beliefs",
     "graphs",
     "linalg",

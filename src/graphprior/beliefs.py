@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.errors import GraphPriorError
-from graphprior.tables import (
+from graphprior.checks import (
     Matrix,
     as_square,
     listed_pairs,
@@ -20,6 +19,7 @@ from graphprior.tables import (
     refuse_first,
     refuse_one_sided,
 )
+from graphprior.errors import GraphPriorError
 
 EDGE_TABLE = ["source", "target", "present"]
 BELIEF_TABLE = [*EDGE_TABLE, "probability"]

@@ -24,10 +24,9 @@ from graphprior.beliefs import (
     refuse_known_beliefs,
 )
 from graphprior.beliefs import EDGE_TABLE as EDGE_TABLE
-from graphprior.errors import GraphPriorError
-from graphprior.tables import Mask as Mask
-from graphprior.tables import Matrix as Matrix
-from graphprior.tables import (
+from graphprior.checks import Mask as Mask
+from graphprior.checks import Matrix as Matrix
+from graphprior.checks import (
     as_square,
     check_observations,
     match_names,
@@ -36,6 +35,7 @@ from graphprior.tables import (
     refuse_first,
     refuse_one_sided,
 )
+from graphprior.errors import GraphPriorError
 
 
 def pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.checks import MISSING, as_numbers
 from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.langevin import resolve_device
 from graphprior.engines.run import ENGINES
 from graphprior.errors import GraphPriorError
 from graphprior.noise import Schedule
-from graphprior.tables import MISSING, as_numbers
 
 
 def check_parameters(model: Any) -> None:

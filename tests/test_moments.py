@@ -43,12 +43,12 @@ def correlated(rng, k, n):
 
 
 def log_likelihood(X, mean, Sigma):
-    """Of what was seen, row by row."""
+    """Of what was seen, row by row, up to a constant."""
     total = 0.0
     for x in X:
         o = ~np.isnan(x)
-        if o.any():
-            total += multivariate_normal(mean[o], Sigma[np.ix_(o, o)]).logpdf(x[o])
+        V, z = Sigma[np.ix_(o, o)], x[o] - mean[o]
+        total -= (np.linalg.slogdet(V)[1] + z @ np.linalg.solve(V, z)) / 2
     return total
 
 
@@ -59,7 +59,7 @@ def test_the_posterior_never_falls(seed, centred, with_prior):
     X = with_holes(rng, correlated(rng, 30, n), 0.3)
     prior = WishartPrior(n + 2.0, rng.uniform(0.5, 2, n)) if with_prior else None
     values = [
-        fit.log_posterior for fit, _ in zip(em_steps(X, centred, prior), range(40), strict=False)
+        fit.log_posterior for fit, _ in zip(em_steps(X, centred, prior), range(15), strict=False)
     ]
     assert (np.diff(values) > -1e-9 * np.abs(values[0])).all()
     assert values[-1] > values[0]
@@ -152,7 +152,28 @@ def test_pairs_are_correlated_by_the_rows_that_have_both(rng):
     scale = np.sqrt(np.diag(found.S))
     np.testing.assert_allclose(found.S, R * np.outer(scale, scale))
     seen = ~np.isnan(X)
-    assert found.worth[0, 1] == (seen[:, 0] & seen[:, 1]).sum()
+    assert found.worth[0, 1] <= (seen[:, 0] & seen[:, 1]).sum()
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.45])
+def test_the_worth_of_a_pair_is_how_well_it_is_estimated(strength):
+    """Variance of the pairwise Theta_01 over that of one row, within 4 standard errors and 5%."""
+    rng = np.random.default_rng(0)
+    Theta = np.eye(4) + strength * (np.eye(4, k=2) + np.eye(4, k=-2))
+    Theta[1, 2] = Theta[2, 1] = strength
+    estimates, worth, counts = [], [], []
+    for _ in range(200):
+        X = with_holes(rng, simulate_observations(Theta, 1000, rng), [0.1, 0.3, 0.5, 0.2])
+        found = moments(Problem.create(X, missing="pairwise"))
+        estimates.append(np.linalg.inv(found.S)[0, 1])
+        worth.append(found.worth[0, 1])
+        counts.append((~np.isnan(X[:, :2])).all(1).sum())
+    ratio = np.var(estimates) * np.mean(worth) / (Theta[0, 0] * Theta[1, 1])
+    assert abs(ratio - 1) < 4 * np.sqrt(2 / 200) + 0.05
+    if strength:  # counting rows would claim far too much
+        assert np.mean(worth) < 0.8 * np.mean(counts)
+    else:
+        assert np.mean(worth) == pytest.approx(np.mean(counts), rel=0.02)
 
 
 # Both.
@@ -300,9 +321,9 @@ def test_probabilities_are_frequencies_with_a_fifth_missing(pooled, record_prope
     log_bf, truth = pooled
     log_odds = log_bf + logit(truth.mean())
     p, worst = expit(log_odds), 0.0
-    for low, high in [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 2), (2, 99)]:
+    for low, high in [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 99)]:
         here = (log_odds >= low) & (log_odds < high)
-        assert here.sum() > 5
+        assert here.sum() > 10
         standard_error = np.sqrt((p * (1 - p))[here].sum()) / here.sum()
         error = truth[here].mean() - p[here].mean()
         worst = max(worst, (abs(error) - 0.02) / standard_error)
@@ -394,9 +415,11 @@ def test_pairs_that_are_never_seen_together_need_expectation_maximisation(rng):
         moments(Problem.create(X, missing="pairwise"))
     found = moments(Problem.create(X, missing="em"))
     assert found.worth[0, 1] < 5 < found.worth[0, 2]
-    X[:, 2] = np.where(np.arange(40) < 20, 1.0, X[:, 2])
-    X[:20, 0], X[20:, 0] = X[20:, 1], NAN
-    X[20:, 1], X[:20, 1] = rng.standard_normal(20), rng.standard_normal(20)
+
+
+def test_a_variable_that_is_constant_where_another_is_seen_has_no_correlation(rng):
+    X = rng.standard_normal((40, 3))
+    X[:20, 2], X[20:, 0] = 1.0, NAN
     with pytest.raises(GraphPriorError, match="x0 and x2 are without variation in the rows"):
         moments(Problem.create(X, missing="pairwise"))
 

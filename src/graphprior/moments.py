@@ -20,6 +20,7 @@ from graphprior.wishart import fit_wishart
 
 Vector = npt.NDArray[np.float64]
 FEWEST = 2
+ROUNDS = 8
 ASSUMED = {
     "em": "at random: whether a value is missing may depend on what was seen in its row, "
     "not on the value itself",
@@ -113,14 +114,44 @@ def em_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) ->
 def pairwise_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) -> Moments:
     """Each correlation from the rows that have both, then the nearest correlation matrix.
 
-    For entries missing completely at random. A pair is worth its rows.
+    For entries missing completely at random. A pair is worth its rows, or fewer
+    where variables depend strongly on each other (`noise_of_pairs`).
     """
     centre, scale = _units(X, assume_centered)
     R, counts, varied = _correlations((X - centre) / scale, assume_centered)
     _refuse_pair(counts < FEWEST, names, f"seen together in fewer than {FEWEST} rows")
     _refuse_pair(~varied, names, "without variation in the rows that have both")
-    S = nearest_correlation(R) * np.outer(scale, scale)
-    return Moments(centre, S, _mean_worth(counts), counts)
+    R = nearest_correlation(R)
+    worth = _worth_of_pairs(R, counts, np.diag(counts) / len(X))
+    return Moments(centre, R * np.outer(scale, scale), _mean_worth(worth), worth)
+
+
+def _worth_of_pairs(R: Matrix, counts: Matrix, seen: Vector) -> Matrix:
+    """Rows less the noise, which depends on Theta, which depends on how many rows count."""
+    worth, k = counts, _mean_worth(counts)
+    for _ in range(ROUNDS):
+        Theta = fit_wishart(R, k).posterior_mean(R, k)
+        loss = noise_of_pairs(Theta, seen)
+        worth = counts / np.outer(loss, loss)
+        last, k = k, float(np.sqrt(k * max(_mean_worth(worth), FEWEST)))  # else it swings
+        if abs(np.log(k / last)) < 0.01:
+            break
+    return worth
+
+
+def noise_of_pairs(Theta: Matrix, seen: Vector) -> Vector:
+    """How much noisier Theta is than pair counts say, as a factor for each variable, from 1 on.
+
+    With all rows whole, errors of covariances that share a row cancel in
+    Theta_ij, whose variance is Theta_ii Theta_jj / k for a weak pair. With
+    entries missing they do not: a variable that is ``seen`` in a share s of the
+    rows comes with weights 0 and 1/s, and Theta_ii becomes
+    Theta_ii + sum_a Theta_ia**2 Sigma_aa (1 - s_a) / s_a.
+    """
+    Sigma = np.linalg.inv(Theta)
+    added = Theta**2 @ (np.diag(Sigma) * (1 - seen) / seen)
+    factor: Vector = seen * (1 + added / np.diag(Theta))
+    return np.maximum(factor, 1.0)
 
 
 def _correlations(Z: Matrix, assume_centered: bool) -> tuple[Matrix, Matrix, Mask]:

@@ -28,6 +28,7 @@ from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
 from graphprior.prior.tempered import TemperedPrior
 from graphprior.thresholds import default_threshold, threshold_estimate
+from graphprior.transforms import far_from_gaussian
 
 Variant = Literal["LPost", "LPr", "LL"]
 
@@ -284,7 +285,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         if isinstance(data, PrecisionEstimate):
             words = weakness(self.problem_, data)
         misfit = None if self.prior_gain_ is None else self.prior_gain_.misfit()
-        self.notes_ += [line for line in (words, misfit) if line]
+        shape = None if data is None else far_from_gaussian(self.problem_.X, self.problem_.names)
+        self.notes_ += [line for line in (words, misfit, shape) if line]
         for line in self.notes_:
             _warn(line)
 

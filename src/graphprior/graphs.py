@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from graphprior.edge_table import is_edge_table, read_rows, rows_of
 from graphprior.errors import GraphPriorError
 
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-EDGE_TABLE = ["source", "target", "present"]
-PRESENT = {"1": 1.0, "1.0": 1.0, "True": 1.0, "0": 0.0, "0.0": 0.0, "False": 0.0}
 
 
 def pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -167,13 +166,13 @@ def node_names(X: Any, n: int) -> tuple[str, ...]:
 def align_known(known: Any, names: Sequence[str]) -> Matrix:
     """``known`` in the order of ``names``: an array as it is, a DataFrame matched by name.
 
-    A DataFrame is a named matrix, or an edge table with columns source, target, present.
+    A DataFrame is a named matrix, or an edge table with columns source, target, present,
+    in which a row with a ``probability`` leaves its pair unknown.
     """
     if not hasattr(known, "columns"):
         return check_known(known, n=len(names))
-    if sorted(map(str, known.columns)) == sorted(EDGE_TABLE):
-        # Column by column: one array of all would turn whole numbers into others.
-        return known_from_edge_table(zip(*(known[c] for c in EDGE_TABLE), strict=True), names)
+    if is_edge_table(known.columns):
+        return read_rows(rows_of(known), names).known
     rows, cols = [str(c) for c in known.index], [str(c) for c in known.columns]
     for label in (rows, cols):
         missing, extra = sorted(set(names) - set(label)), sorted(set(label) - set(names))
@@ -186,38 +185,6 @@ def align_known(known: Any, names: Sequence[str]) -> Matrix:
             raise GraphPriorError("known names a variable more than once: names must differ")
     order = [rows.index(c) for c in names], [cols.index(c) for c in names]
     return check_known(known.to_numpy()[np.ix_(*order)], n=len(names))
-
-
-def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known") -> Matrix:
-    """The matrix that an edge table (source, target, present) describes."""
-    index = {name: i for i, name in enumerate(names)}
-    n = len(names)
-    known = nothing_known(n)
-    for number, row in enumerate(rows, start=2):
-        if len(row) != 3:
-            raise GraphPriorError(
-                f"{source} row {number} has {len(row)} entries: expected {', '.join(EDGE_TABLE)}"
-            )
-        a, b, present = (str(entry).strip() for entry in row)
-        for name in (a, b):
-            if name not in index:
-                raise GraphPriorError(
-                    f"{source} row {number}: {name!r} is no column of X "
-                    f"(X has {', '.join(list(names)[:5])}{', ...' if n > 5 else ''})"
-                )
-        if a == b:
-            raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
-        if present not in PRESENT:
-            raise GraphPriorError(
-                f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
-            )
-        i, j, value = index[a], index[b], PRESENT[present]
-        if not np.isnan(known[i, j]) and known[i, j] != value:
-            raise GraphPriorError(
-                f"{source} row {number} contradicts an earlier row about {a!r} and {b!r}"
-            )
-        known[i, j] = known[j, i] = value
-    return known
 
 
 def hide(

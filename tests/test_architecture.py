@@ -31,6 +31,7 @@ ORDER = [
     "field",
     "evidence",
     "marginal",
+    "graph_objects",
     "graphsets",
     "prior.protocol",
     "prior.exact",

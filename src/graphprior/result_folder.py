@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +19,7 @@ import numpy as np
 
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
+from graphprior.guards import read_arrays, read_json
 from graphprior.result import Result
 
 ARRAYS = (
@@ -77,7 +77,7 @@ def read_result(folder: str | Path) -> Result:
             raise GraphPriorError(f"{folder} holds no {name}: give a folder that `estimate` wrote")
     try:
         return _read(folder)
-    except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged file raises anything
         raise GraphPriorError(
             f"{folder} is not a whole result of this release ({type(error).__name__}: {error}); "
             "estimate it again"
@@ -85,17 +85,37 @@ def read_result(folder: str | Path) -> Result:
 
 
 def _read(folder: Path) -> Result:
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run = read_json(folder / "run.json")
     facts = {name: run.pop(name) for name in FACTS}
-    with np.load(folder / "result.npz", allow_pickle=False) as file:
-        arrays = {name: file[name] for name in ARRAYS}
-        names = tuple(str(name) for name in file["names"])
-        parts = {name: f"reasons_{name}" for name in Reasons._fields}
-        told = parts["prior"] in file
-        reasons = Reasons(**{name: file[key] for name, key in parts.items()}) if told else None
-    n = len(names)
-    for name, array in arrays.items():
-        if array.shape[-2:] != (n, n):
-            raise ValueError(f"{name} has shape {array.shape} for {n} variables")
+    file = read_arrays(folder / "result.npz", "a result")
+    arrays: dict[str, Any] = {name: file[name] for name in ARRAYS}
+    names = tuple(str(name) for name in file["names"])
+    parts = {name: f"reasons_{name}" for name in Reasons._fields}
+    told = parts["prior"] in file
+    reasons = Reasons(**{name: file[key] for name, key in parts.items()}) if told else None
+    _check_arrays(arrays | ({} if reasons is None else reasons._asdict()), len(names))
+    _check_facts(facts)
     facts["notes"] = tuple(facts["notes"])
     return Result(names=names, reasons=reasons, run=run, **arrays, **facts)
+
+
+def _check_arrays(arrays: dict[str, Any], n: int) -> None:
+    """Every array is about n variables, in numbers."""
+    leading = {"edge_intervals": 1, "samples": 1}
+    for name, array in arrays.items():
+        axes = 2 + leading.get(name, 0)
+        if array.ndim != axes or array.shape[-2:] != (n, n) or array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} is {array.dtype} {array.shape} for {n} variables")
+    if len(arrays["edge_intervals"]) != 2:
+        raise ValueError("edge_intervals are not a low and a high one")
+
+
+def _check_facts(facts: dict[str, Any]) -> None:
+    """What run.json tells has the form that a report reads."""
+    told = facts["diagnostics"]
+    if not isinstance(told, dict) or not isinstance(told["threshold"], float | int):
+        raise ValueError("diagnostics without a threshold")
+    if not {"likelihood", "n", "k"} <= told.keys():
+        raise ValueError("diagnostics without likelihood, n and k")
+    if not isinstance(facts["notes"], list) or not isinstance(facts["card"], dict | None):
+        raise ValueError("notes are no list, or the card is no object")

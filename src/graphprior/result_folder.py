@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,20 @@ def whole_folder(out: Path) -> Iterator[Path]:
 def write_result(folder: Path, result: Result) -> None:
     """edges.csv, result.npz, graph.graphml and run.json."""
     result.edge_table().to_csv(folder / "edges.csv", index=False, float_format="%.6g")
-    arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
-    if result.reasons is not None:
-        arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}
-    names = np.array(result.names, dtype=np.str_)
-    np.savez_compressed(folder / "result.npz", names=names, **arrays)
+    (folder / "result.npz").write_bytes(npz_bytes(result))
     nx.write_graphml(result.to_networkx(), folder / "graph.graphml")
     content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def npz_bytes(result: Result) -> bytes:
+    """Every array of a result, as an .npz file."""
+    arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
+    if result.reasons is not None:
+        arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}
+    out = BytesIO()
+    np.savez_compressed(out, names=np.array(result.names, dtype=np.str_), **arrays)
+    return out.getvalue()
 
 
 def read_result(folder: str | Path) -> Result:

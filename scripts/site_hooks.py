@@ -27,9 +27,7 @@ def on_files(files: Files, config: Any) -> Files:
     for name in sorted(wanted):
         source = ROOT / "results" / name
         if source.is_file():  # one that is missing is a broken link, which ends the build
-            files.append(
-                File.generated(config, f"results/{name}", abs_src_path=str(source))
-            )
+            files.append(File.generated(config, f"results/{name}", abs_src_path=str(source)))
     return files
 
 

@@ -8,10 +8,13 @@ from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.graphs import Problem
 from graphprior.graphsets import read_graphs
-from graphprior.io import read_known, read_observations
+from graphprior.known_files import read_beliefs, read_known
 from graphprior.noise import Schedule
+from graphprior.observations import read_observations
 from graphprior.prior.store import load_prior, save_prior, shipped_priors
 from graphprior.prior.training import TrainingConfig, fit_prior
+from graphprior.result_folder import read_result
+from graphprior.transforms import Transform
 
 __version__ = version("graphprior")
 
@@ -23,12 +26,15 @@ __all__ = [
     "Schedule",
     "Sweeps",
     "TrainingConfig",
+    "Transform",
     "draw_graphs",
     "fit_prior",
     "load_prior",
+    "read_beliefs",
     "read_graphs",
     "read_known",
     "read_observations",
+    "read_result",
     "save_prior",
     "shipped_priors",
 ]

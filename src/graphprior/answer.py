@@ -15,12 +15,7 @@ import numpy as np
 
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
-from graphprior.io import (
-    estimate_facts,
-    file_hash,
-    read_known,
-    read_observations,
-)
+from graphprior.inputs import Reading, estimate_facts, file_hash
 from graphprior.prior.store import NetworkPrior, load_prior, prior_path
 from graphprior.result import Result
 from graphprior.result_folder import write_result
@@ -49,14 +44,14 @@ def _words(error: Exception, folder: Path) -> str:
 
 def _answer(told: dict[str, Any]) -> Row:
     data, known = Path(told["data"]), None if told["known"] is None else Path(told["known"])
-    run = estimate_facts(told["prior"], told["arguments"], data, known)
+    reading = Reading(**told["reading"])
+    run = estimate_facts(told["prior"], told["arguments"], data, known, reading)
     if run["inputs"] != told["inputs"]:
         raise GraphPriorError(f"{data.name} or what is known of it changed since the run began")
     prior = None if told["prior"] is None else _prior(told["prior"], told["prior_sha256"])
-    X = read_observations(data)
-    matrix = None if known is None else read_known(known, [str(c) for c in X.columns])
+    given = reading.read(data, known)
     with notes() as words:
-        model = PartialGGM(prior, **told["arguments"]).fit(X, known=matrix)
+        model = given.fit(PartialGGM(prior, **told["arguments"]))
     _write(Path(told["unfinished"]), Path(told["out"]), model, run, told["pictures"])
     return _row(model, words)
 

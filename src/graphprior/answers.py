@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import networkx as nx
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from graphprior.explain import Explanation, explain_pair
@@ -27,6 +28,18 @@ class Answers:
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
         return Result.of(self._fitted()).to_networkx()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Every pair, likeliest first: probability, interval, reasons."""
+        return Result.of(self._fitted()).to_pandas()
+
+    def to_igraph(self) -> Any:
+        """The estimated graph as igraph has it."""
+        return Result.of(self._fitted()).to_igraph()
+
+    def to_arviz(self) -> Any:
+        """The graphs drawn, for ArviZ: ``edge`` by chain, draw and pair."""
+        return Result.of(self._fitted()).to_arviz()
 
     def _fitted(self) -> Any:
         check_is_fitted(self)

@@ -12,7 +12,7 @@ import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import IO, Any
@@ -22,13 +22,14 @@ import pandas as pd
 from graphprior.answer import Row, answer_table
 from graphprior.errors import GraphPriorError
 from graphprior.estimate import PartialGGM
-from graphprior.io import file_hash, input_hashes
+from graphprior.inputs import Reading, file_hash, input_hashes
+from graphprior.known_files import SUFFIXES as KNOWN_SUFFIXES
 from graphprior.parameters import check_parameters
 from graphprior.prior.store import load_prior, prior_path, write_whole
 from graphprior.provenance import machine, versions
+from graphprior.tables import SUFFIXES, stem_of, suffix_of
 from graphprior.work import Journal, Place, do, journal
 
-SUFFIXES = (".csv", ".tsv")
 JOURNAL, SUMMARY, RUN, LOG = "journal.jsonl", "summary.csv", "run.json", "log.txt"
 UNFINISHED = ".unfinished"  # folder of results that are being written
 CLAIM = ""  # key under which the journal tells whose it is; no table has an empty name
@@ -55,6 +56,7 @@ class Cohort:
     prior: str | None
     arguments: dict[str, Any]
     pictures: bool = False
+    reading: Reading = field(default_factory=Reading)
 
     def __post_init__(self) -> None:
         # What would fail for every table fails here, before any of them.
@@ -70,28 +72,31 @@ class Cohort:
             "prior_sha256": sha256,
             "arguments": self.arguments,
             "pictures": self.pictures,
+            "reading": self.reading.facts(),
         }
 
 
 def find_tables(folder: Path, known: Path | None) -> tuple[Table, ...]:
     """The tables of a folder by name; ``known`` is a file for all or a folder with one for each."""
     if not folder.is_dir():
-        raise GraphPriorError(f"{folder} is no folder: --each takes a folder of CSV or TSV tables")
+        raise GraphPriorError(f"{folder} is no folder: --each takes a folder of tables")
     if known is not None and not known.exists():
         raise GraphPriorError(f"--known {known}: no such file or folder")
     found: dict[str, Path] = {}
     for path in sorted(_absolute(folder).iterdir()):
-        if path.suffix.lower() not in SUFFIXES or path.name[0] == "." or not path.is_file():
+        # Excel keeps a file ~$name beside one that is open.
+        if suffix_of(path) not in SUFFIXES or path.name[0] in ".~" or not path.is_file():
             continue
-        if path.stem in found:
+        name = stem_of(path)
+        if name in found:
             raise GraphPriorError(
-                f"{folder}: {found[path.stem].name} and {path.name} would share the result "
-                f"folder {path.stem}: rename one"
+                f"{folder}: {found[name].name} and {path.name} would share the result "
+                f"folder {name}: rename one"
             )
         _refuse_name(path)
-        found[path.stem] = path
+        found[name] = path
     if not found:
-        raise GraphPriorError(f"{folder} holds no table: expected files *.csv or *.tsv")
+        raise GraphPriorError(f"{folder} holds no table: expected files *{', *'.join(SUFFIXES)}")
     return tuple(Table(name, path, _known_of(path, known)) for name, path in found.items())
 
 
@@ -102,8 +107,10 @@ def _absolute(path: Path | str) -> Path:
 
 def _refuse_name(path: Path) -> None:
     """A name that the results cannot have."""
-    if path.stem in (SUMMARY, RUN, LOG, JOURNAL):
-        raise GraphPriorError(f"{path.name}: {path.stem} is a file of the result; rename the table")
+    if stem_of(path) in (SUMMARY, RUN, LOG, JOURNAL):
+        raise GraphPriorError(
+            f"{path.name}: {stem_of(path)} is a file of the result; rename the table"
+        )
     try:
         path.name.encode()
     except UnicodeEncodeError:
@@ -113,13 +120,16 @@ def _refuse_name(path: Path) -> None:
 def _known_of(path: Path, known: Path | None) -> Path | None:
     if known is None or not known.is_dir():
         return None if known is None else _absolute(known)
-    own = _absolute(known) / path.name
-    if not own.is_file():
+    own = [
+        p for p in (_absolute(known) / (stem_of(path) + s) for s in KNOWN_SUFFIXES) if p.is_file()
+    ]
+    if len(own) != 1:
         raise GraphPriorError(
-            f"--known {known} has no {path.name}: a folder holds a file of the same name for each "
-            "table (with only the header source,target,present where nothing is known)"
+            f"--known {known} has {len(own) or 'no'} {stem_of(path)}.*: a folder holds one file of "
+            f"the same name as {path.name} for each table, in any format (with only the header "
+            "source,target,present where nothing is known)"
         )
-    return own
+    return own[0]
 
 
 def run_cohort(

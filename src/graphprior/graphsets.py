@@ -6,7 +6,6 @@ of simple undirected graphs. Nothing here unpickles.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,97 +13,36 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
+import psutil
 
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Matrix, check_adjacency
+from graphprior.graph_objects import Changes, as_adjacency, from_edges, from_networkx
+from graphprior.graphs import Matrix
+from graphprior.guards import guarded, read_arrays, read_graphml
+from graphprior.guards import read_json as parse_json
 
 EDGE_LISTS = (".edgelist", ".edges", ".txt", ".csv", ".tsv")
 
 
-def from_edges(n: int, edges: npt.ArrayLike, name: str = "graph") -> Matrix:
-    """Adjacency of n nodes and an (E, 2) list of undirected edges."""
-    e = np.asarray(edges)
-    if e.size == 0:
-        e = np.zeros((0, 2), dtype=np.int64)
-    if e.ndim != 2 or e.shape[1] != 2 or e.dtype.kind not in "iu":
-        raise GraphPriorError(
-            f"{name} is not a list of edges (shape {e.shape}, type {e.dtype}): "
-            "expected pairs of node numbers, without weights"
-        )
-    outside = e[(e < 0) | (e >= n)]
-    if len(outside):
-        raise GraphPriorError(
-            f"{name}: an edge names node {outside[0]}, but there are {n} nodes, 0 to {n - 1}"
-        )
-    A = np.zeros((n, n))
-    A[e[:, 0], e[:, 1]] = A[e[:, 1], e[:, 0]] = 1.0
-    return check_adjacency(A, name=name)
-
-
-def from_networkx(graph: Any, name: str = "graph") -> Matrix:
-    """Adjacency of a networkx graph; directed, multiple and weighted ones are refused."""
-    if graph.is_directed():
-        raise GraphPriorError(
-            f"{name} is directed: expected an undirected graph; use `.to_undirected()`"
-        )
-    if graph.is_multigraph():
-        raise GraphPriorError(f"{name} has multiple edges: expected a simple graph")
-    weights = [w for _, _, w in graph.edges(data="weight", default=1) if w != 1]
-    if weights:
-        raise _weighted(name, f" (for example {weights[0]!r})")
-    return check_adjacency(nx.to_numpy_array(graph, weight=None), name=name)
-
-
-def _weighted(name: str, example: str = "") -> GraphPriorError:
-    return GraphPriorError(
-        f"{name} is weighted{example}: "
-        "expected edges without weights; decide which ones count and drop the weights"
-    )
-
-
-def as_adjacency(graph: Any, name: str = "graph") -> Matrix:
-    """Adjacency of an array or of a networkx, igraph or PyTorch Geometric graph."""
-    if isinstance(graph, nx.Graph):
-        return from_networkx(graph, name)
-    if hasattr(graph, "get_edgelist"):  # igraph
-        if graph.is_directed():
-            raise GraphPriorError(f"{name} is directed: expected an undirected graph")
-        if graph.is_weighted():
-            raise _weighted(name)
-        if graph.has_multiple():
-            raise GraphPriorError(f"{name} has multiple edges: expected a simple graph")
-        return from_edges(graph.vcount(), graph.get_edgelist(), name)
-    if hasattr(graph, "edge_index"):  # PyTorch Geometric: both directions are listed
-        if graph.is_directed():
-            raise GraphPriorError(f"{name} is directed: expected an undirected graph")
-        if getattr(graph, "edge_weight", None) is not None:
-            raise _weighted(name)
-        return from_edges(int(graph.num_nodes), np.asarray(graph.edge_index).T, name)
-    return check_adjacency(graph, name)
-
-
-def read_npz(path: Path) -> list[Matrix]:
+def read_npz(path: Path, changes: Changes | None = None) -> list[Matrix]:
     """Graphs as arrays ``num_nodes``, ``edge_ptr`` and ``edges``."""
-    try:
-        with np.load(path, allow_pickle=False) as z:
-            sizes, pointers, edges = (z[key] for key in ("num_nodes", "edge_ptr", "edges"))
-    except Exception as error:  # a damaged zip raises anything: zlib.error, NotImplementedError
-        raise GraphPriorError(
-            f"{path} is not a set of graphs ({error}): expected arrays num_nodes, edge_ptr, edges"
-        ) from None
+    with guarded(path, "a set of graphs", ": expected arrays num_nodes, edge_ptr, edges"):
+        arrays = read_arrays(path, "a set of graphs")
+        sizes, pointers, edges = (arrays[key] for key in ("num_nodes", "edge_ptr", "edges"))
     whole = all(a.dtype.kind in "iu" for a in (sizes, pointers, edges))
     if not whole or sizes.ndim != 1 or edges.ndim != 2 or pointers.shape != (len(sizes) + 1,):
         raise GraphPriorError(
             f"{path}: num_nodes, edge_ptr and edges must be whole numbers, "
             "with one pointer more than graphs"
         )
-    bounds = pointers.astype(np.int64)
+    bounds, nodes = pointers.astype(np.int64), sizes.astype(np.int64)
     fits = bounds[0] == 0 and bounds[-1] == len(edges) and (np.diff(bounds) >= 0).all()
     if not fits or (sizes < 0).any() or edges.shape[1] != 2:
         raise GraphPriorError(f"{path}: num_nodes, edge_ptr and edges do not fit each other")
+    check_memory(nodes, path)
     return [
-        from_edges(int(n), edges[start:stop], name=f"{path.name} graph {g}")
-        for g, (n, start, stop) in enumerate(zip(sizes, pointers, pointers[1:], strict=False))
+        from_edges(int(n), edges[start:stop], f"{path.name} graph {g}", changes)
+        for g, (n, start, stop) in enumerate(zip(nodes, bounds, bounds[1:], strict=False))
     ]
 
 
@@ -119,53 +57,67 @@ def write_npz(path: Path, graphs: Sequence[Matrix]) -> None:
     )
 
 
-def read_json(path: Path) -> list[Matrix]:
+def read_json(path: Path, changes: Changes | None = None) -> list[Matrix]:
     """SNAP's JSON: an object from graph id to a list of edges."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+    with guarded(path, "a JSON object of edge lists"):
+        content = parse_json(path)
         edge_lists = {str(key): np.asarray(value) for key, value in content.items()}
-    except (ValueError, AttributeError, TypeError) as error:
-        raise GraphPriorError(f"{path} is not a JSON object of edge lists: {error}") from None
     firsts = [e.min() for e in edge_lists.values() if e.size and e.dtype.kind in "iu"]
     if firsts and min(firsts) == 1:
         raise GraphPriorError(f"{path}: no edge names node 0; nodes must be counted from 0, not 1")
+    check_memory(np.array([_node_count(e) for e in edge_lists.values()]), path)
     return [
-        from_edges(_node_count(e), e, name=f"{path.name} graph {key}")
+        from_edges(_node_count(e), e, f"{path.name} graph {key}", changes)
         for key, e in edge_lists.items()
     ]
 
 
 def _node_count(edges: npt.NDArray[Any]) -> int:
-    return int(edges.max(initial=-1)) + 1 if edges.dtype.kind in "iu" else 0
+    return int(edges.max(initial=-1)) + 1 if edges.dtype.kind in "iu" and edges.size else 0
 
 
-def read_tudataset(folder: Path) -> list[Matrix]:
+def read_tudataset(folder: Path, changes: Changes | None = None) -> list[Matrix]:
     """TUDataset text files: NAME_A.txt (edges) and NAME_graph_indicator.txt."""
     edge_file = next(iter(sorted(folder.glob("*_A.txt"))))
     indicator = edge_file.with_name(edge_file.name.replace("_A.txt", "_graph_indicator.txt"))
-    try:
+    with guarded(folder, "a TUDataset"):
         edges = np.loadtxt(edge_file, delimiter=",", dtype=np.int64, ndmin=2) - 1
         graph_of = np.loadtxt(indicator, dtype=np.int64, ndmin=1)
-        ids, sizes = np.unique(graph_of, return_counts=True)
-        first = {g: int(np.flatnonzero(graph_of == g)[0]) for g in ids}
         if edges.shape[1] != 2 and edges.size:
             raise ValueError(f"{edge_file.name} has {edges.shape[1]} columns: expected 2")
         edges = edges.reshape(-1, 2)
         if edges.size and edges.min() < 0:
             raise ValueError(f"{edge_file.name} names node 0: nodes are counted from 1")
+        if (np.diff(graph_of) < 0).any():
+            raise ValueError(f"{indicator.name} does not list the nodes graph by graph")
         owner = graph_of[edges[:, 0]]
         across = np.flatnonzero(owner != graph_of[edges[:, 1]])
         if len(across):
             raise ValueError(f"{edge_file.name} line {across[0] + 1} joins two graphs")
-    except (OSError, ValueError, IndexError) as error:
-        raise GraphPriorError(f"{folder} is not a TUDataset: {error}") from None
+    ids, first, sizes = np.unique(graph_of, return_index=True, return_counts=True)
+    check_memory(sizes, folder)
+    # Edges of a graph next to each other: looking for those of each would take G times as long.
+    order = np.argsort(owner, kind="stable")
+    cuts = np.searchsorted(owner[order], ids)
+    parts = np.split(edges[order], cuts[1:])
     return [
-        from_edges(int(n), edges[owner == g] - first[g], name=f"{folder.name} graph {g}")
-        for g, n in zip(ids, sizes, strict=True)
+        from_edges(int(n), part - start, f"{folder.name} graph {g}", changes)
+        for g, n, start, part in zip(ids, sizes, first, parts, strict=False)
     ]
 
 
-def read_edge_list(path: Path) -> Matrix:
+def check_memory(sizes: npt.NDArray[Any], path: str | Path) -> None:
+    """Refuse a set whose matrices together would not fit in half of the free memory."""
+    needed = 8 * sum(int(n) ** 2 for n in sizes)
+    free = psutil.virtual_memory().available
+    if needed > free // 2:
+        raise GraphPriorError(
+            f"{path}: its {len(sizes)} graphs need {needed / 1e9:.1f} GB and {free / 1e9:.1f} GB "
+            "are free: give fewer or smaller graphs"
+        )
+
+
+def read_edge_list(path: Path, changes: Changes | None = None) -> Matrix:
     """One graph: a line for each edge, two node names apart by space, tab or comma."""
     graph = nx.Graph()
     try:
@@ -185,7 +137,7 @@ def read_edge_list(path: Path) -> Matrix:
                 f"{path.name} line {number} has {len(words)} fields: expected two node names "
                 "(an edge, without weight) or one (a node without edges)"
             )
-    return from_networkx(graph, path.name)
+    return from_networkx(graph, path.name, changes)
 
 
 def _has_header(lines: list[str]) -> bool:
@@ -199,42 +151,46 @@ def _has_header(lines: list[str]) -> bool:
     return [word.lower() for word in rows[0]] == ["source", "target"] or (numbered and words)
 
 
-def _with_networkx(read: Callable[[Path], Any]) -> Callable[[Path], Matrix]:
-    def reader(path: Path) -> Matrix:
+def _with_networkx(read: Callable[[Path], Any]) -> Callable[[Path, Changes | None], Matrix]:
+    def reader(path: Path, changes: Changes | None = None) -> Matrix:
         try:
             graph = read(path)
         except Exception as error:  # parsers of other libraries raise anything
             raise GraphPriorError(f"{path.name} cannot be read: {error}") from None
-        return from_networkx(graph, path.name)
+        return from_networkx(graph, path.name, changes)
 
     return reader
 
 
-READERS: dict[str, Callable[[Path], Matrix]] = {
-    ".graphml": _with_networkx(nx.read_graphml),
+READERS: dict[str, Callable[[Path, Changes | None], Matrix]] = {
+    ".graphml": _with_networkx(read_graphml),
     ".gml": _with_networkx(lambda path: nx.read_gml(path, label=None)),
     **dict.fromkeys(EDGE_LISTS, read_edge_list),
 }
 
 
-def read_folder(folder: Path) -> list[Matrix]:
+def read_folder(folder: Path, changes: Changes | None = None) -> list[Matrix]:
     """All GraphML, GML and edge-list files of a folder, by name; or a TUDataset."""
     if any(folder.glob("*_A.txt")):
-        return read_tudataset(folder)
+        return read_tudataset(folder, changes)
     files = sorted(p for p in folder.iterdir() if p.is_file() and p.suffix.lower() in READERS)
     if not files:
         raise GraphPriorError(
             f"{folder} holds no graph: expected files ending in {', '.join(sorted(READERS))}, "
             "or a TUDataset"
         )
-    return [READERS[p.suffix.lower()](p) for p in files]
+    return [READERS[p.suffix.lower()](p, changes) for p in files]
 
 
-def read_graphs(path: str | Path) -> list[Matrix]:
-    """A set of graphs from a folder, an .npz or a .json file."""
+def read_graphs(path: str | Path, changes: Changes | None = None) -> list[Matrix]:
+    """A set of graphs from a folder, an .npz or a .json file.
+
+    Graphs that are not simple and undirected are refused; with ``changes`` they are made so,
+    and what was done is counted there.
+    """
     path = Path(path)
     if path.is_dir():
-        return read_folder(path)
+        return read_folder(path, changes)
     if not path.exists():
         raise GraphPriorError(f"{path}: no such file or folder")
     readers = {".npz": read_npz, ".json": read_json}
@@ -243,11 +199,22 @@ def read_graphs(path: str | Path) -> list[Matrix]:
             f"{path}: a set of graphs is a folder (GraphML, GML, edge lists, TUDataset), "
             "an .npz or a .json file"
         )
-    return readers[path.suffix.lower()](path)
+    return readers[path.suffix.lower()](path, changes)
 
 
-def as_graphs(graphs: str | Path | Iterable[Any]) -> list[Matrix]:
+def as_graphs(graphs: str | Path | Iterable[Any], changes: Changes | None = None) -> list[Matrix]:
     """A path, or a collection of graphs of any library, as adjacency matrices."""
     if isinstance(graphs, str | Path):
-        return read_graphs(graphs)
-    return [as_adjacency(graph, name=f"graph {g}") for g, graph in enumerate(graphs)]
+        return read_graphs(graphs, changes)
+    return [as_adjacency(graph, f"graph {g}", changes) for g, graph in enumerate(graphs)]
+
+
+def drop_small(graphs: list[Matrix], changes: Changes) -> list[Matrix]:
+    """The graphs with a pair in them; the others are counted."""
+    changes["graphs of fewer than 2 nodes left out"] += sum(len(A) < 2 for A in graphs)
+    return [A for A in graphs if len(A) >= 2]
+
+
+def changes_in_words(changes: Changes) -> str:
+    """What was done to how many graphs, or ''."""
+    return "; ".join(f"{what}: {count}" for what, count in sorted(changes.items()) if count)

@@ -7,6 +7,7 @@ from graphprior.evidence import Evidence
 from graphprior.fit_check import PriorGain
 from graphprior.graphs import Problem
 from graphprior.moments import missing_notes
+from graphprior.transforms import far_from_gaussian
 
 
 def weak_ground(
@@ -25,4 +26,5 @@ def weak_ground(
     if isinstance(data, PrecisionEstimate):
         words = weakness(problem, data)
     misfit = None if gain is None else gain.misfit()
-    return lines + [line for line in (words, misfit) if line]
+    shape = None if data is None else far_from_gaussian(problem.X, problem.names)
+    return lines + [line for line in (words, misfit, shape) if line]

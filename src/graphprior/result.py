@@ -13,7 +13,7 @@ import pandas as pd
 from graphprior.engines.posterior import Reasons
 from graphprior.graphs import Mask, Matrix, observed_mask, pairs, unknown_mask
 from graphprior.linalg import partial_correlations
-from graphprior.networks import as_networkx
+from graphprior.networks import as_arviz, as_igraph, as_networkx
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,6 +93,18 @@ class Result:
             partial_correlation=self.partial_correlations,
             known=self.O,
         )
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Every pair, likeliest first."""
+        return self.edge_table()
+
+    def to_igraph(self) -> Any:
+        """The estimated graph as igraph has it."""
+        return as_igraph(self.to_networkx())
+
+    def to_arviz(self) -> Any:
+        """The graphs drawn, for ArviZ: ``edge`` by chain, draw and pair."""
+        return as_arviz(self.samples, self.names)
 
     def edge_table(self) -> pd.DataFrame:
         """Every pair, likeliest first."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
+from graphprior.guards import read_arrays, read_json
 from graphprior.result import Result
 
 ARRAYS = (
@@ -57,14 +58,20 @@ def whole_folder(out: Path) -> Iterator[Path]:
 def write_result(folder: Path, result: Result) -> None:
     """edges.csv, result.npz, graph.graphml and run.json."""
     result.edge_table().to_csv(folder / "edges.csv", index=False, float_format="%.6g")
-    arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
-    if result.reasons is not None:
-        arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}
-    names = np.array(result.names, dtype=np.str_)
-    np.savez_compressed(folder / "result.npz", names=names, **arrays)
+    (folder / "result.npz").write_bytes(npz_bytes(result))
     nx.write_graphml(result.to_networkx(), folder / "graph.graphml")
     content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def npz_bytes(result: Result) -> bytes:
+    """Every array of a result, as an .npz file."""
+    arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
+    if result.reasons is not None:
+        arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}
+    out = BytesIO()
+    np.savez_compressed(out, names=np.array(result.names, dtype=np.str_), **arrays)
+    return out.getvalue()
 
 
 def read_result(folder: str | Path) -> Result:
@@ -77,7 +84,7 @@ def read_result(folder: str | Path) -> Result:
             raise GraphPriorError(f"{folder} holds no {name}: give a folder that `estimate` wrote")
     try:
         return _read(folder)
-    except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
+    except Exception as error:  # a damaged file raises anything
         raise GraphPriorError(
             f"{folder} is not a whole result of this release ({type(error).__name__}: {error}); "
             "estimate it again"
@@ -85,17 +92,37 @@ def read_result(folder: str | Path) -> Result:
 
 
 def _read(folder: Path) -> Result:
-    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run = read_json(folder / "run.json")
     facts = {name: run.pop(name) for name in FACTS}
-    with np.load(folder / "result.npz", allow_pickle=False) as file:
-        arrays = {name: file[name] for name in ARRAYS}
-        names = tuple(str(name) for name in file["names"])
-        parts = {name: f"reasons_{name}" for name in Reasons._fields}
-        told = parts["prior"] in file
-        reasons = Reasons(**{name: file[key] for name, key in parts.items()}) if told else None
-    n = len(names)
-    for name, array in arrays.items():
-        if array.shape[-2:] != (n, n):
-            raise ValueError(f"{name} has shape {array.shape} for {n} variables")
+    file = read_arrays(folder / "result.npz", "a result")
+    arrays: dict[str, Any] = {name: file[name] for name in ARRAYS}
+    names = tuple(str(name) for name in file["names"])
+    parts = {name: f"reasons_{name}" for name in Reasons._fields}
+    told = parts["prior"] in file
+    reasons = Reasons(**{name: file[key] for name, key in parts.items()}) if told else None
+    _check_arrays(arrays | ({} if reasons is None else reasons._asdict()), len(names))
+    _check_facts(facts)
     facts["notes"] = tuple(facts["notes"])
     return Result(names=names, reasons=reasons, run=run, **arrays, **facts)
+
+
+def _check_arrays(arrays: dict[str, Any], n: int) -> None:
+    """Every array is about n variables, in numbers."""
+    leading = {"edge_intervals": 1, "samples": 1}
+    for name, array in arrays.items():
+        axes = 2 + leading.get(name, 0)
+        if array.ndim != axes or array.shape[-2:] != (n, n) or array.dtype.kind not in "fiub":
+            raise ValueError(f"{name} is {array.dtype} {array.shape} for {n} variables")
+    if len(arrays["edge_intervals"]) != 2:
+        raise ValueError("edge_intervals are not a low and a high one")
+
+
+def _check_facts(facts: dict[str, Any]) -> None:
+    """What run.json tells has the form that a report reads."""
+    told = facts["diagnostics"]
+    if not isinstance(told, dict) or not isinstance(told["threshold"], float | int):
+        raise ValueError("diagnostics without a threshold")
+    if not {"likelihood", "n", "k"} <= told.keys():
+        raise ValueError("diagnostics without likelihood, n and k")
+    if not isinstance(facts["notes"], list) or not isinstance(facts["card"], dict | None):
+        raise ValueError("notes are no list, or the card is no object")

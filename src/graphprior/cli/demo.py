@@ -11,8 +11,10 @@ import typer
 from graphprior.cli.common import console, new_folder
 from graphprior.cli.estimate import fit_with_progress, save_estimate, summarise
 from graphprior.estimate import PartialGGM
-from graphprior.io import read_known, read_observations
+from graphprior.inputs import Given
+from graphprior.known_files import read_known
 from graphprior.metrics import auc, f1, on_unknown
+from graphprior.observations import read_observations
 from graphprior.provenance import machine, versions
 
 PRIOR = "egonets"
@@ -45,8 +47,7 @@ def demo_command(
         lambda report: PartialGGM(
             PRIOR, engine=engine, n_samples=samples, random_state=seed, progress=report
         ),
-        X,
-        known,
+        Given(X, known, None),
     )
     arguments = {"engine": engine, "n_samples": samples, "seed": seed}
     run = {"command": "demo", "prior": PRIOR, "arguments": arguments}

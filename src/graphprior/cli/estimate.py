@@ -13,22 +13,18 @@ from graphprior.cohort import Cohort, find_tables
 from graphprior.engines.langevin import Progress
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
-from graphprior.io import (
-    estimate_facts,
-    read_known,
-    read_observations,
-)
+from graphprior.inputs import Given, Reading, estimate_facts
 from graphprior.plots import picture
 from graphprior.result import Result
 from graphprior.result_folder import whole_folder, write_result
 from graphprior.work import Place
 
 
-def fit_with_progress(make: Callable[[Progress], PartialGGM], X: Any, known: Any) -> PartialGGM:
+def fit_with_progress(make: Callable[[Progress], PartialGGM], given: Given) -> PartialGGM:
     """Fit while showing a bar; the package's warnings become one line each."""
     with notes() as words, progress("drawing graphs") as report:
         model = make(report)
-        model.fit(X, known=known)
+        given.fit(model)
     for line in words:
         console().print(f"note: {line}", style="yellow")
     return model
@@ -90,6 +86,11 @@ def estimate_command(
     likelihood: options.Likelihood = None,
     variant: options.Variant = "LPost",
     hidden: options.Hidden = "by value",
+    transform: options.Transform = "none",
+    missing: options.Missing = "refuse",
+    others: options.Others = "unknown",
+    sheet: options.Sheet = None,
+    index: options.Index = None,
     temper: options.Temper = False,
     samples: options.Samples = 10,
     threshold: options.Threshold = None,
@@ -117,8 +118,11 @@ def estimate_command(
         "device": device,
         "random_state": seed,
     }
+    if missing != "refuse":
+        arguments["missing"] = missing
+    reading = Reading(transform, others, sheet, index)
     if each:
-        cohort = Cohort(find_tables(data, known), prior, arguments, pictures)
+        cohort = Cohort(find_tables(data, known), prior, arguments, pictures, reading)
         estimate_each(cohort, out, Place(jobs, scheduler, cluster), as_json)
         return
     for option, given in (
@@ -128,18 +132,21 @@ def estimate_command(
             raise GraphPriorError(f"--{option} is for many tables: give it with --each")
     if data.is_dir():
         raise GraphPriorError(f"{data} is a folder: --each estimates a graph for each table in it")
-    estimate_one(data, out, known, prior, arguments, as_json)
+    estimate_one(data, out, known, prior, arguments, reading, as_json)
 
 
 def estimate_one(
-    data: Path, out: Path, known: Path | None, prior: str | None, arguments: Any, as_json: bool
+    data: Path,
+    out: Path,
+    known: Path | None,
+    prior: str | None,
+    arguments: dict[str, Any],
+    reading: Reading,
+    as_json: bool,
 ) -> None:
     """Answer one table, with words and a picture for a person."""
     new_folder(out)
-    X = read_observations(data)
-    known_matrix = None if known is None else read_known(known, [str(c) for c in X.columns])
-    model = fit_with_progress(
-        lambda report: PartialGGM(prior, progress=report, **arguments), X, known_matrix
-    )
-    save_estimate(out, model, estimate_facts(prior, arguments, data, known))
+    given = reading.read(data, known)
+    model = fit_with_progress(lambda report: PartialGGM(prior, progress=report, **arguments), given)
+    save_estimate(out, model, estimate_facts(prior, arguments, data, known, reading))
     summarise(model, out, as_json)

@@ -13,6 +13,7 @@ import typer
 from graphprior.cli.demo import demo_command
 from graphprior.cli.estimate import estimate_command
 from graphprior.cli.experiment import experiment_command
+from graphprior.cli.export import export_command
 from graphprior.cli.priors import priors_command
 from graphprior.cli.sample import sample_command
 from graphprior.cli.train import train_command
@@ -28,6 +29,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
     "estimate": estimate_command,
+    "export": export_command,
     "train": train_command,
     "sample": sample_command,
     "priors": priors_command,

@@ -7,11 +7,16 @@ from typing import Annotated
 
 import typer
 
+from graphprior.transforms import TRANSFORMS
+
 MANY = "Many tables"  # panel of the help
 
 Data = Annotated[
     Path,
-    typer.Argument(help="CSV or TSV: a header of names, one row each; --each: a folder of them."),
+    typer.Argument(
+        help="Table (.csv, .tsv, .csv.gz, .parquet, .xlsx, .npz): a header of names, one row each; "
+        "--each: a folder of them."
+    ),
 ]
 Out = Annotated[
     Path,
@@ -20,7 +25,8 @@ Out = Annotated[
 Known = Annotated[
     Path | None,
     typer.Option(
-        help="CSV: named matrix of 0, 1, empty; or source,target,present. "
+        help="Table: named matrix of 0, 1, empty; or source,target,present and/or probability; "
+        "or .graphml. "
         "--each: one for all, or a folder with a file of the same name for each table."
     ),
 ]
@@ -36,6 +42,17 @@ Likelihood = Annotated[
 Variant = Annotated[str, typer.Option(help="LPost, LPr (no data) or LL (no prior).")]
 Hidden = Annotated[
     str, typer.Option(help="Are edges hidden more often? 'by value' (estimate), 'at random'.")
+]
+Transform = Annotated[str, typer.Option(help=f"Of every column: {', '.join(TRANSFORMS)}.")]
+Missing = Annotated[
+    str, typer.Option(help="Empty cells: refuse, em (estimate along), or pairwise.")
+]
+Others = Annotated[
+    str, typer.Option(help="Pairs that an edge table of --known leaves out: unknown or absent.")
+]
+Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel table; none: the first.")]
+Index = Annotated[
+    str | None, typer.Option(help="Column of row labels to leave out; '' if it has no name.")
 ]
 Temper = Annotated[
     bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")

@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
@@ -23,8 +23,9 @@ from graphprior.datasets.registry import generate, generated
 from graphprior.engines.generate import draw_graphs
 from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
+from graphprior.graph_objects import Changes
 from graphprior.graphs import Matrix
-from graphprior.graphsets import read_graphs
+from graphprior.graphsets import changes_in_words, drop_small, read_graphs
 from graphprior.prior.edp_gnn import count_parameters
 from graphprior.prior.protocol import EvidencePrior
 from graphprior.prior.store import (
@@ -47,33 +48,56 @@ from graphprior.statistics import graph_statistics
 DRAWN = 20  # graphs drawn for the card
 
 
-def describe_graphs(graphs: list[Matrix], source: str) -> dict[str, Any]:
+class Examples(NamedTuple):
+    """Training graphs: what the card calls them, the words that name them again, what was mended.
+
+    ``changes`` tells what was done to graphs that were not simple and undirected.
+    """
+
+    source: str
+    words: list[str]
+    graphs: list[Matrix]
+    changes: Changes
+
+
+def describe_graphs(found: Examples) -> dict[str, Any]:
     """The training set in a few numbers."""
-    sizes = Counter(len(A) for A in graphs)
+    sizes = Counter(len(A) for A in found.graphs)
     return {
-        "source": source,
-        "count": len(graphs),
+        "source": found.source,
+        "count": len(found.graphs),
         "sizes": {str(n): sizes[n] for n in sorted(sizes)},
-        "statistics": graph_statistics(graphs),
-        "sha256": graphs_hash(graphs),
+        "statistics": graph_statistics(found.graphs),
+        "changes": {what: count for what, count in sorted(found.changes.items()) if count},
+        "sha256": graphs_hash(found.graphs),
     }
 
 
-def _graphs(graphs: Path, count: int, seed: int) -> tuple[str, list[str], list[Matrix]]:
-    """What the card calls the training graphs, the words that name them again, and the graphs.
+def summary(facts: dict[str, Any]) -> str:
+    """The training set in a line, and what was changed or left out in another."""
+    sizes = [int(n) for n in facts["sizes"]]
+    words = (
+        f"{facts['count']} graphs of {min(sizes)} to {max(sizes)} nodes, "
+        f"density {facts['statistics']['density']:.3f}"
+    )
+    changed = changes_in_words(Counter(facts["changes"]))
+    return f"{words}\nnote: {changed} (graphs each)" if changed else words
 
-    A file comes before a family's name.
-    """
+
+def _graphs(graphs: Path, count: int, seed: int) -> Examples:
+    """The training graphs; a file comes before a family's name."""
+    changes: Changes = Counter()
     if not graphs.exists() and (family := str(graphs)) in generated():
         words = [family, "--count", str(count)]
-        return family, words, check_graphs(generate(family, count, seed))
+        return Examples(family, words, check_graphs(generate(family, count, seed)), changes)
     if not graphs.exists():
         raise GraphPriorError(
             f"{graphs}: no such file or folder, nor a family to generate ({', '.join(generated())})"
         )
     # A card travels: it names a relative path as given, never a folder of this machine.
     source = graphs.name if graphs.is_absolute() else graphs.as_posix()
-    return source, [source], check_graphs(read_graphs(graphs))
+    kept = drop_small(read_graphs(graphs, changes), changes)
+    return Examples(source, [source], check_graphs(kept), changes)
 
 
 def checkpoint_path(out: Path) -> Path:
@@ -185,32 +209,41 @@ def train_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the card as JSON.")] = False,
 ) -> None:
     """Learn a prior from example graphs; run again after a kill to go on."""
+    _check_options(out, kind, seed)
+    found = _graphs(graphs, count, seed)
+    if graphs.resolve() == out.with_suffix(".json").resolve():
+        raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
+    config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
+    facts = {**describe_graphs(found), "licence": licence}
+    console().print(summary(facts))
+    state = _start(found.graphs, out, config, restart, str(resolve_device(device)))
+    console().print(f"{count_parameters(state.network)} parameters")
+    if not _run(found.graphs, out, config, state, checkpoint_seconds):
+        console().print(
+            f"stopped at step {state.step} of {steps}; the same command goes on from there"
+        )
+        raise typer.Exit(130)
+    card = _save(out, found, facts, config, state)
+    console().print(f"wrote {out} and {out.with_suffix('.json')}")
+    if as_json:
+        print_json(card)
+
+
+def _check_options(out: Path, kind: str, seed: int) -> None:
     if out.suffix != ".safetensors":
         raise GraphPriorError(f"--out {out}: a prior's file name ends in .safetensors")
     check_seed(seed)
     if kind not in OBJECTIVES:
         raise GraphPriorError(f"--kind {kind}: expected one of {', '.join(OBJECTIVES)}")
-    source, words, matrices = _graphs(graphs, count, seed)
-    if graphs.resolve() == out.with_suffix(".json").resolve():
-        raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
-    config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
-    state = _start(matrices, out, config, restart, str(resolve_device(device)))
-    facts = describe_graphs(matrices, source)
-    console().print(
-        f"{facts['count']} graphs of {min(map(len, matrices))} to {max(map(len, matrices))} nodes, "
-        f"density {facts['statistics']['density']:.3f}; "
-        f"{count_parameters(state.network)} parameters"
-    )
-    if not _run(matrices, out, config, state, checkpoint_seconds):
-        console().print(
-            f"stopped at step {state.step} of {steps}; the same command goes on from there"
-        )
-        raise typer.Exit(130)
+
+
+def _save(
+    out: Path, found: Examples, facts: dict[str, Any], config: TrainingConfig, state: TrainingState
+) -> dict[str, Any]:
+    """Write the prior and its card, and forget the checkpoint."""
     prior = config.objective.prior(state.best)
-    card = make_card(out, words, {**facts, "licence": licence}, config, state)
-    card["drawn"] = drawn_statistics(prior, [len(A) for A in matrices], seed)
+    card = make_card(out, found.words, facts, config, state)
+    card["drawn"] = drawn_statistics(prior, [len(A) for A in found.graphs], config.seed)
     save_prior(prior, out, card)
     checkpoint_path(out).unlink(missing_ok=True)
-    console().print(f"wrote {out} and {out.with_suffix('.json')}")
-    if as_json:
-        print_json(card)
+    return card

@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 from graphprior.baselines.protocol import Penalty
 from graphprior.errors import GraphPriorError
 from graphprior.experiments.spec import Spec
-from graphprior.io import file_hash
+from graphprior.inputs import file_hash
 from graphprior.prior.store import SHIPPED, shipped_priors, write_whole
 from graphprior.provenance import commit, machine, versions
 

@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
+from graphprior.guards import read_json
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
 from graphprior.prior.network import EvidenceNetwork, EvidenceNetworkConfig, EvidenceNetworkPrior
 from graphprior.prior.training import TrainingConfig, TrainingState, new_state
@@ -93,7 +94,7 @@ def _read(path: Path, expected: str) -> tuple[dict[str, Tensor], dict[str, str]]
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    except (SafetensorError, OSError, ValueError) as error:
+    except Exception as error:  # also of types and sizes that torch does not have
         raise GraphPriorError(
             f"{path} is truncated or not a safetensors file ({error}); "
             "train it again or copy it anew"
@@ -142,12 +143,26 @@ def load_prior(name: str | Path) -> NetworkPrior:
             f"(it knows {', '.join(KINDS)})"
         )
     try:
-        prior = KINDS[header["kind"]](json.loads(header["config"]), tensors)
-    except (RuntimeError, TypeError, KeyError, ValueError) as error:
-        first = str(error).splitlines()[0]
+        config = json.loads(header["config"])
+        _refuse_sizes(config, tensors)
+        prior = KINDS[header["kind"]](config, tensors)
+    except Exception as error:  # networks of senseless sizes raise anything
+        first = (str(error).splitlines() or [type(error).__name__])[0]
         raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
     prior.card = read_card(path) or None
     return prior
+
+
+def _refuse_sizes(config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """A header may ask for any network; one larger than the weights is never built."""
+    entries = sum(tensor.numel() for tensor in tensors.values())
+    for name, value in config.items():
+        most = len(tensors) if name == "layers" else entries
+        if not isinstance(value, int) or not 0 <= value <= most:
+            raise ValueError(f"{name} = {value!r} is more than the weights hold")
+    widths = [value for name, value in config.items() if name != "layers"]
+    if len(widths) > 1 and sorted(widths)[-1] * sorted(widths)[-2] > 16 * entries:
+        raise ValueError("the network is larger than the weights")
 
 
 def prior_path(name: str | Path) -> Path:
@@ -173,10 +188,7 @@ def read_card(name: str | Path) -> dict[str, Any]:
     path = prior_path(name).with_suffix(".json")
     if not path.is_file():
         return {}
-    try:
-        card: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise GraphPriorError(f"{path} is not a JSON model card: {error}") from None
+    card: dict[str, Any] = read_json(path, "a JSON model card")
     if not isinstance(card, dict):
         raise GraphPriorError(f"{path} is not a JSON model card: expected an object")
     return card

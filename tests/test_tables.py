@@ -9,14 +9,12 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphprior import Schedule
+from graphprior.edge_table import known_from_edge_table
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Problem, check_known, hide, unvech
-from graphprior.io import (
-    file_hash,
-    known_from_edge_table,
-    read_known,
-    read_observations,
-)
+from graphprior.inputs import file_hash
+from graphprior.known_files import read_known
+from graphprior.observations import read_observations
 from oracles import random_graph, random_problem
 
 NAMES = ["a", "b", "c"]
@@ -92,7 +90,6 @@ def test_names_keep_odd_letters_and_lose_space_around_them(tmp_path, rng):
         ("a,b\n1,2\n3\n", r"X\[1, 1\] is NaN"),
         ("a,b\n1,2\n3,4,5\n", r"x\.csv is not a table .*line 3"),
         ("a,b\n1,2,3\n4,5,6\n7,8,1\n", r"x\.csv: the header has 2 names but rows have 3 values"),
-        ("a;b\n1;2\n3;4\n", r"x\.csv: column 'a;b' is not numeric"),
         ('a,b\n"1,2\n', r"x\.csv is not a table"),
         (b"\xff\xfe\x00a", r"x\.csv is not a table"),
     ],
@@ -185,8 +182,7 @@ def test_variables_may_be_called_source_and_target(tmp_path, rng):
         (",a,b,c\na,0,1,0\nb,1,0\nc,0,0,0\n", r"known\[1, 2\] = nan|k\.csv"),
         (",a,b,c\na,0,1,0\nb,1,0,0,9\nc,0,0,0\n", r"k\.csv is not a table .*line 3"),
         (",a,b,c\na,0,1,0,9\nb,1,0,0,9\nc,0,0,0,9\n", r"k\.csv|names of known do not match"),
-        ("source,target\na,b\n", "an edge table has exactly source, target, present"),
-        ("target,source,present\na,b,1\n", "an edge table has exactly source, target, present"),
+        ("source,target\na,b\n", "an edge table has exactly source, target"),
         ("source,target,present\na,z,1\n", r"k\.csv row 2: 'z' is no column of X"),
         ("source,target,present\na,b,1\n,c,1\n", r"k\.csv row 3: '' is no column of X"),
         ("source,target,present\na,a,1\n", r"k\.csv row 2: 'a' is paired with itself"),

@@ -1,0 +1,109 @@
+"""What a user knows or believes of the graph, from a file.
+
+A named matrix of 0, 1 and empty; an edge table (source, target, present or
+probability); or GraphML, whose edges are known edges unless their attribute
+``present`` or ``probability`` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from graphprior.checks import Matrix
+from graphprior.edge_table import Others, Row, Told, is_edge_table, read_rows, rows_of
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import align_known
+from graphprior.guards import existing_file, read_graphml
+from graphprior.tables import SUFFIXES as TABLES
+from graphprior.tables import Header, read_table
+
+GRAPHML = ".graphml"
+SUFFIXES = (*(suffix for suffix in TABLES if suffix != ".npz"), GRAPHML)
+UNKNOWN = {"": "nan", "NA": "nan", "NaN": "nan", "?": "nan"}
+
+
+def read_known(
+    path: str | Path, names: Sequence[str], others: Others = "unknown", sheet: str | None = None
+) -> Matrix:
+    """The known part in the order of ``names``: 0, 1, and nan for unknown.
+
+    Pairs that an edge table or GraphML does not mention are ``others``: unknown or absent.
+    """
+    told = _read(Path(path), names, sheet)
+    if isinstance(told, Told):
+        return told.with_others(others)
+    if others != "unknown":
+        raise GraphPriorError(
+            f"{path} is a matrix, which tells every pair: --others is for an edge table or GraphML"
+        )
+    return told
+
+
+def read_beliefs(path: str | Path, names: Sequence[str], sheet: str | None = None) -> Matrix | None:
+    """Probabilities that the file gives for unknown pairs, nan elsewhere; None without any."""
+    told = _read(Path(path), names, sheet)
+    return told.beliefs if isinstance(told, Told) and not np.isnan(told.beliefs).all() else None
+
+
+def _read(path: Path, names: Sequence[str], sheet: str | None) -> Told | Matrix:
+    if existing_file(path).suffix.lower() == GRAPHML:
+        if sheet is not None:
+            raise GraphPriorError(f"{path} has no sheets: --sheet is for .xlsx")
+        return read_rows(_graphml_rows(path, names), names, path.name)
+    header, cells = read_table(path, sheet, text=True)
+    cells.columns = pd.Index(header)
+    # A matrix of variables called source and target has a column more, the row names.
+    if is_edge_table(header) and sorted(header[1:]) != sorted(names):
+        return read_rows(rows_of(cells), names, path.name)
+    if ("source" in header or "target" in header) and sorted(header[1:]) != sorted(names):
+        raise GraphPriorError(
+            f"{path}: columns are {header}: an edge table has exactly source, target, "
+            "and present or probability or both"
+        )
+    return _matrix(header, cells, names)
+
+
+def _matrix(header: Header, cells: pd.DataFrame, names: Sequence[str]) -> Matrix:
+    rows = [str(c).strip() for c in cells.iloc[:, 0]]
+    entries = [[UNKNOWN.get(c.strip(), c) for c in row] for row in cells.iloc[:, 1:].to_numpy(str)]
+    table = pd.DataFrame(entries, index=rows, columns=header[1:], dtype=object)
+    return align_known(table, names)
+
+
+def _graphml_rows(path: Path, names: Sequence[str]) -> list[Row]:
+    """Edges as rows; nodes are variables by id, or by attribute ``name`` or ``label``."""
+    graph = read_graphml(path)
+    if graph.is_directed():
+        raise GraphPriorError(f"{path} is directed: expected undirected edges")
+    label = _labels(graph, names, path)
+    rows = []
+    for a, b, told in graph.edges(data=True):
+        present, belief = _word(told.get("present")), _word(told.get("probability"))
+        rows.append(Row(label[a], label[b], present if present + belief else "1", belief))
+    return rows
+
+
+def _word(value: Any) -> str:
+    return "" if value is None else str(value).strip()
+
+
+def _labels(graph: Any, names: Sequence[str], path: Path) -> dict[Any, str]:
+    known = set(names)
+    ways = [{node: str(node).strip() for node in graph}]
+    ways += [
+        {node: _word(told.get(key)) for node, told in graph.nodes(data=True)}
+        for key in ("name", "label")
+    ]
+    for label in ways:
+        if known.issuperset(label.values()) and len(set(label.values())) == len(label):
+            return label
+    strange = sorted(set(ways[0].values()) - known)
+    raise GraphPriorError(
+        f"{path}: nodes {strange[:5]} are no columns of X: nodes are named by id, or by their "
+        "attribute name or label"
+    )

@@ -61,7 +61,7 @@ def write_result(folder: Path, result: Result) -> None:
     if result.reasons is not None:
         arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}
     names = np.array(result.names, dtype=np.str_)
-    np.savez_compressed(folder / "result.npz", names=names, **arrays)
+    np.savez_compressed(folder / "result.npz", names=names, trace=result.trace, **arrays)
     nx.write_graphml(result.to_networkx(), folder / "graph.graphml")
     content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
@@ -90,6 +90,7 @@ def _read(folder: Path) -> Result:
     with np.load(folder / "result.npz", allow_pickle=False) as file:
         arrays = {name: file[name] for name in ARRAYS}
         names = tuple(str(name) for name in file["names"])
+        trace = file["trace"]
         parts = {name: f"reasons_{name}" for name in Reasons._fields}
         told = parts["prior"] in file
         reasons = Reasons(**{name: file[key] for name, key in parts.items()}) if told else None
@@ -98,4 +99,4 @@ def _read(folder: Path) -> Result:
         if array.shape[-2:] != (n, n):
             raise ValueError(f"{name} has shape {array.shape} for {n} variables")
     facts["notes"] = tuple(facts["notes"])
-    return Result(names=names, reasons=reasons, run=run, **arrays, **facts)
+    return Result(names=names, reasons=reasons, run=run, trace=trace, **arrays, **facts)

@@ -12,6 +12,8 @@ from graphprior.io import read_known, read_observations
 from graphprior.noise import Schedule
 from graphprior.prior.store import load_prior, save_prior, shipped_priors
 from graphprior.prior.training import TrainingConfig, fit_prior
+from graphprior.result_folder import read_result
+from graphprior.summaries import co_membership, expected_degrees, posterior_summary
 
 __version__ = version("graphprior")
 
@@ -23,12 +25,16 @@ __all__ = [
     "Schedule",
     "Sweeps",
     "TrainingConfig",
+    "co_membership",
     "draw_graphs",
+    "expected_degrees",
     "fit_prior",
     "load_prior",
+    "posterior_summary",
     "read_graphs",
     "read_known",
     "read_observations",
+    "read_result",
     "save_prior",
     "shipped_priors",
 ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import networkx as nx
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from graphprior.explain import Explanation, explain_pair
 from graphprior.parameters import position
 from graphprior.result import Result
+from graphprior.summaries import posterior_summary
 
 
 class Answers:
@@ -27,6 +29,10 @@ class Answers:
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
         return Result.of(self._fitted()).to_networkx()
+
+    def summary(self, what: Any = "degree", level: float = 0.95) -> pd.DataFrame:
+        """Posterior mean, spread and interval of quantities of the graph: `posterior_summary`."""
+        return posterior_summary(self._fitted(), what, level)
 
     def _fitted(self) -> Any:
         check_is_fitted(self)

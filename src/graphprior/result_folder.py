@@ -17,10 +17,12 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
 from graphprior.result import Result
+from graphprior.summaries import default_answers
 
 ARRAYS = (
     "known", "edge_probabilities", "edge_intervals", "adjacency", "precision", "samples",
@@ -55,7 +57,7 @@ def whole_folder(out: Path) -> Iterator[Path]:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """edges.csv, result.npz, graph.graphml and run.json."""
+    """edges.csv, result.npz, graph.graphml and run.json; answers.csv when graphs were drawn."""
     result.edge_table().to_csv(folder / "edges.csv", index=False, float_format="%.6g")
     arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
     if result.reasons is not None:
@@ -63,6 +65,10 @@ def write_result(folder: Path, result: Result) -> None:
     names = np.array(result.names, dtype=np.str_)
     np.savez_compressed(folder / "result.npz", names=names, trace=result.trace, **arrays)
     nx.write_graphml(result.to_networkx(), folder / "graph.graphml")
+    answers = [table for _, table in default_answers(result)]
+    if answers:
+        table = pd.concat(answers, ignore_index=True)
+        table.to_csv(folder / "answers.csv", index=False, float_format="%.6g")
     content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 

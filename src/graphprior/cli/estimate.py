@@ -71,7 +71,10 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
         )
     if model.prior is None and model.variant != "LL":
         console().print("no --prior was given: pairs were taken as independent of each other")
-    console().print(f"wrote {out}/ (picture.png, edges.csv, graph.graphml, result.npz, run.json)")
+    answers = "answers.csv, " if len(model.samples_) else ""
+    console().print(
+        f"wrote {out}/ (picture.png, edges.csv, {answers}graph.graphml, result.npz, run.json)"
+    )
 
 
 def _why(row: Any) -> str:

@@ -15,6 +15,7 @@ from graphprior.cli.estimate import estimate_command
 from graphprior.cli.experiment import experiment_command
 from graphprior.cli.priors import priors_command
 from graphprior.cli.sample import sample_command
+from graphprior.cli.summary import summary_command
 from graphprior.cli.train import train_command
 from graphprior.errors import GraphPriorError
 
@@ -28,6 +29,7 @@ app = typer.Typer(
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
     "estimate": estimate_command,
+    "summary": summary_command,
     "train": train_command,
     "sample": sample_command,
     "priors": priors_command,

@@ -18,7 +18,7 @@ from graphprior.io import (
     read_known,
     read_observations,
 )
-from graphprior.plots import picture
+from graphprior.plots.page import picture
 from graphprior.result import Result
 from graphprior.result_folder import whole_folder, write_result
 from graphprior.work import Place

@@ -71,7 +71,7 @@ class Posterior:
         return cls(P, low, high, samples, diagnostics or {}, trace=trace)
 
 
-def share_interval(share: Matrix, M: int, level: float = 0.95) -> tuple[Matrix, Matrix]:
+def share_interval(share: Matrix, M: int | Matrix, level: float = 0.95) -> tuple[Matrix, Matrix]:
     """Bounds of a probability of which a share of M independent draws is known.
 
     Clopper and Pearson's: they hold at least that often, whatever the

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import networkx as nx
 import numpy as np
 from matplotlib.collections import LineCollection
+from matplotlib.patheffects import withStroke
 from scipy.sparse.csgraph import shortest_path
 
 from graphprior.graphs import Mask, Matrix
@@ -72,7 +73,7 @@ def draw_nodes(ax: Axes, names: tuple[str, ...], places: Places) -> None:
         ax.annotate(
             shortened(name), point, textcoords="offset points", xytext=(6 * dx, 6 * dy), zorder=3,
             ha="left" if dx > 0 else "right", va="bottom" if dy > 0 else "top",
-            fontsize=8 if n <= 20 else 6,
+            fontsize=8 if n <= 20 else 6, path_effects=[withStroke(linewidth=2, foreground="white")],
         )  # fmt: skip
     ax.margins(0.08)
     ax.set_axis_off()

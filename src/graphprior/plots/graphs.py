@@ -69,11 +69,12 @@ def draw_nodes(ax: Axes, names: tuple[str, ...], places: Places) -> None:
         xy[:, 0], xy[:, 1], s=np.clip(1500 / n, 8, 60), color="white", edgecolor=KNOWN,
         linewidths=1 if n <= LABELS else 0.6, zorder=2,
     )  # fmt: skip
+    halo = [withStroke(linewidth=2, foreground="white")]
     for name, point, (dx, dy) in zip(names, xy, _free_side(xy), strict=True) if n <= LABELS else ():
         ax.annotate(
             shortened(name), point, textcoords="offset points", xytext=(6 * dx, 6 * dy), zorder=3,
             ha="left" if dx > 0 else "right", va="bottom" if dy > 0 else "top",
-            fontsize=8 if n <= 20 else 6, path_effects=[withStroke(linewidth=2, foreground="white")],
+            fontsize=8 if n <= 20 else 6, path_effects=halo,
         )  # fmt: skip
     ax.margins(0.08)
     ax.set_axis_off()

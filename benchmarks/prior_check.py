@@ -38,7 +38,7 @@ def main(drawn: Path) -> None:
     facts = {"commands": __doc__.splitlines()[2:4], "commit": COMMIT}
     facts |= {key: run[key] for key in ("seed", "count", "schedule", "versions", "machine")}
     (OUT / "statistics.json").write_text(json.dumps({**facts, "sets": sets}, indent=1) + "\n")
-    plot_degree_histograms(sets).savefig(OUT / "degrees.png", dpi=110)
+    plot_degree_histograms(sets).figure.savefig(OUT / "degrees.png", dpi=110)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from graphprior.experiments.folder import save_figure, save_table
 from graphprior.experiments.published import best
 from graphprior.experiments.registry import experiments
 from graphprior.experiments.run import Comparison
+from graphprior.plots import plot_bins
 
 RESULTS = Path(__file__).parent.parent / "results"
 OUT = RESULTS / "overview"
@@ -76,23 +77,6 @@ def pooled(bins: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def reliability(bins: dict[str, pd.DataFrame]) -> Figure:
-    """Probability against the share of edges that have it, with two standard errors."""
-    page = Figure(figsize=(4.5, 4.2), layout="constrained")
-    ax = page.subplots()
-    ax.plot([0, 1], [0, 1], color="#888888", lw=0.8)
-    for method, rows in bins.items():
-        error = 2 * np.sqrt(rows["edges"] * (1 - rows["edges"]) / rows["pairs"])
-        ax.errorbar(
-            rows["probability"], rows["edges"], yerr=error, color=COLOURS[method], marker="o",
-            ms=4, label=method,
-        )  # fmt: skip
-    ax.set_xlabel("probability given")
-    ax.set_ylabel("share of such pairs that are edges")
-    ax.legend(fontsize=8)
-    return page
-
-
 def seconds(summary: pd.DataFrame) -> str:
     """Markdown: CPU seconds for a problem by method and figure."""
     table = summary.pivot_table(index="method", columns="figure", values="seconds", sort=False)
@@ -113,7 +97,8 @@ def main() -> None:
     by_method = {m: pooled(bins[bins["method"] == m]) for m in COLOURS}
     OUT.mkdir(parents=True, exist_ok=True)
     save_figure(OUT / "curves.png", curves(summary))
-    save_figure(OUT / "reliability.png", reliability(by_method))
+    diagram = {m: b.itertuples(index=False, name=None) for m, b in by_method.items()}
+    save_figure(OUT / "reliability.png", plot_bins(diagram).figure)
     errors = [
         (method, int(b["pairs"].sum()),
          float((abs(b["probability"] - b["edges"]) * b["pairs"]).sum() / b["pairs"].sum()))

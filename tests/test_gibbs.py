@@ -250,3 +250,17 @@ def test_all_pairs_are_redrawn_in_every_sweep(rng):
         found = sample(nothing_known(5), labels, None, rng, 2, Sweeps(count, 0, 1, count))
         expected = 1 / (1 + np.exp(-vech(labels.log_odds.numpy())))
         np.testing.assert_allclose(vech(found.edge_probabilities), expected)
+
+
+def test_the_trace_counts_the_edges_of_each_chain_to_its_last_graph(rng):
+    known = hide(random_graph(rng, 6, density=0.5), rng, count=9)
+    sweeps = Sweeps(reveal=3, burn_in=2, keep=5, blocks=3)
+    found = sample(known, IndependentEdges(0.4), None, rng, 4, sweeps)
+    assert found.trace.shape == (4, 1 + 2 + 5)
+    assert ((found.trace >= 0) & (found.trace <= 9)).all()
+    last = vech(found.samples)[:, np.isnan(vech(known))].sum(1)
+    assert np.array_equal(found.trace[:, -1], last)
+    # Independent edges: every count is of nine draws at 0.4, whatever the sweep.
+    many = sample(known, IndependentEdges(0.4), None, rng, 500, sweeps, by_value=False).trace
+    error = np.sqrt(9 * 0.4 * 0.6 / 500)
+    assert (np.abs(many.mean(0) - 9 * 0.4) < 4 * error).all()

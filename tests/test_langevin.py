@@ -244,3 +244,13 @@ def test_everything_unknown_moves(rng):
     assert (share > 0).all()
     assert (share < 1).all()
     assert abs(share.mean() - 0.5) < 4 * 0.5 / np.sqrt(15 * 40)
+
+
+def test_the_trace_counts_the_edges_of_each_chain_at_the_end_of_each_level(rng):
+    known = hide(random_graph(rng, 6, density=0.5), rng, count=9)
+    prior, known_t = IndependentEdges(0.5), torch.tensor(known)
+    found = sample_graphs(known, prior, None, np.random.default_rng(4), 3, SHORT)
+    chain = annealed_langevin(prior.score(known_t), known_t, SHORT, generators(4, 3))
+    ends = [project(state.A_tilde) for state, _ in chain][SHORT.T - 1 :: SHORT.T]
+    expected = [vech(A)[:, np.isnan(vech(known))].sum(1) for A in ends]
+    assert np.array_equal(found.trace, np.transpose(expected))

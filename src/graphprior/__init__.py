@@ -14,6 +14,7 @@ from graphprior.observations import read_observations
 from graphprior.prior.store import load_prior, save_prior, shipped_priors
 from graphprior.prior.training import TrainingConfig, fit_prior
 from graphprior.result_folder import read_result
+from graphprior.summaries import co_membership, expected_degrees, posterior_summary
 from graphprior.transforms import Transform
 
 __version__ = version("graphprior")
@@ -27,9 +28,12 @@ __all__ = [
     "Sweeps",
     "TrainingConfig",
     "Transform",
+    "co_membership",
     "draw_graphs",
+    "expected_degrees",
     "fit_prior",
     "load_prior",
+    "posterior_summary",
     "read_beliefs",
     "read_graphs",
     "read_known",

@@ -78,7 +78,7 @@ def _write(
     try:
         write_result(folder, Result.of(model, run))
         if pictures:
-            from graphprior.plots import picture  # slow to import, and few want it
+            from graphprior.plots.page import picture  # slow to import, and few want it
 
             picture(model).savefig(folder / "picture.png", dpi=130)
         if not out.exists():

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from graphprior.explain import Explanation, explain_pair
 from graphprior.parameters import position
 from graphprior.result import Result
+from graphprior.summaries import posterior_summary
 
 
 class Answers:
@@ -40,6 +41,10 @@ class Answers:
     def to_arviz(self) -> Any:
         """The graphs drawn, for ArviZ: ``edge`` by chain, draw and pair."""
         return Result.of(self._fitted()).to_arviz()
+
+    def summary(self, what: Any = "degree", level: float = 0.95) -> pd.DataFrame:
+        """Posterior mean, spread and interval of quantities of the graph: `posterior_summary`."""
+        return posterior_summary(self._fitted(), what, level)
 
     def _fitted(self) -> Any:
         check_is_fitted(self)

@@ -98,6 +98,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         maximum likelihood (Eq. 9) with the plug-in likelihood, else the mode.
     samples_ : (M, n, n) array
         The graphs drawn; none by "direct".
+    trace_ : (M, times) array
+        Edges among the pairs drawn, in each chain as it ran.
     reasons_ : Reasons or None
         Why: log-odds of each pair from prior, data, being hidden, and belief.
     prior_gain_ : PriorGain or None
@@ -269,6 +271,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         low[certain] = high[certain] = P[certain]
         self.edge_probabilities_, self.edge_intervals_ = P, np.stack([low, high])
         self.adjacency_, self.samples_, self.reasons_ = A_hat, posterior.samples, posterior.reasons
+        self.trace_ = posterior.trace
         self.evidence_ = posterior.evidence or (data if isinstance(data, Evidence) else None)
         self.Theta_hat_ = None if data is None else data.Theta
         refit = constrained_mle(self.problem_.with_known(A_hat), self.assume_centered)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from graphprior.engines.posterior import Reasons
+from graphprior.engines.posterior import Reasons, Trace, no_trace
 from graphprior.graphs import Mask, Matrix, observed_mask, pairs, unknown_mask
 from graphprior.linalg import partial_correlations
 from graphprior.networks import as_arviz, as_igraph, as_networkx
@@ -36,6 +36,7 @@ class Result:
     notes: tuple[str, ...] = ()
     card: dict[str, Any] | None = None
     run: dict[str, Any] = field(default_factory=dict)
+    trace: Trace = field(default_factory=no_trace)
 
     @classmethod
     def of(cls, model: Any, run: dict[str, Any] | None = None) -> Result:
@@ -55,6 +56,7 @@ class Result:
             tuple(model.notes_),
             model.prior_card_,
             run or {},
+            model.trace_,
         )
 
     @property

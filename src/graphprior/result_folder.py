@@ -17,11 +17,13 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
 from graphprior.guards import read_arrays, read_json
 from graphprior.result import Result
+from graphprior.summaries import default_answers
 
 ARRAYS = (
     "known", "edge_probabilities", "edge_intervals", "adjacency", "precision", "samples",
@@ -56,10 +58,14 @@ def whole_folder(out: Path) -> Iterator[Path]:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """edges.csv, result.npz, graph.graphml and run.json."""
+    """edges.csv, result.npz, graph.graphml and run.json; answers.csv when graphs were drawn."""
     result.edge_table().to_csv(folder / "edges.csv", index=False, float_format="%.6g")
     (folder / "result.npz").write_bytes(npz_bytes(result))
     nx.write_graphml(result.to_networkx(), folder / "graph.graphml")
+    answers = [table for _, table in default_answers(result)]
+    if answers:
+        table = pd.concat(answers, ignore_index=True)
+        table.to_csv(folder / "answers.csv", index=False, float_format="%.6g")
     content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
@@ -70,7 +76,8 @@ def npz_bytes(result: Result) -> bytes:
     if result.reasons is not None:
         arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}
     out = BytesIO()
-    np.savez_compressed(out, names=np.array(result.names, dtype=np.str_), **arrays)
+    names = np.array(result.names, dtype=np.str_)
+    np.savez_compressed(out, names=names, trace=result.trace, **arrays)
     return out.getvalue()
 
 
@@ -103,7 +110,10 @@ def _read(folder: Path) -> Result:
     _check_arrays(arrays | ({} if reasons is None else reasons._asdict()), len(names))
     _check_facts(facts)
     facts["notes"] = tuple(facts["notes"])
-    return Result(names=names, reasons=reasons, run=run, **arrays, **facts)
+    trace = file["trace"]
+    if trace.ndim != 2 or trace.dtype.kind not in "fiub":
+        raise ValueError(f"trace is {trace.dtype} {trace.shape}: expected chains by sweeps")
+    return Result(names=names, reasons=reasons, run=run, trace=trace, **arrays, **facts)
 
 
 def _check_arrays(arrays: dict[str, Any], n: int) -> None:

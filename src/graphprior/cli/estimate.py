@@ -14,7 +14,7 @@ from graphprior.engines.langevin import Progress
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
 from graphprior.inputs import Given, Reading, estimate_facts
-from graphprior.plots import picture
+from graphprior.plots.page import picture
 from graphprior.result import Result
 from graphprior.result_folder import whole_folder, write_result
 from graphprior.work import Place
@@ -67,7 +67,10 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
         )
     if model.prior is None and model.variant != "LL":
         console().print("no --prior was given: pairs were taken as independent of each other")
-    console().print(f"wrote {out}/ (picture.png, edges.csv, graph.graphml, result.npz, run.json)")
+    answers = "answers.csv, " if len(model.samples_) else ""
+    console().print(
+        f"wrote {out}/ (picture.png, edges.csv, {answers}graph.graphml, result.npz, run.json)"
+    )
 
 
 def _why(row: Any) -> str:

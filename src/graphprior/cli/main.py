@@ -16,6 +16,7 @@ from graphprior.cli.experiment import experiment_command
 from graphprior.cli.export import export_command
 from graphprior.cli.priors import priors_command
 from graphprior.cli.sample import sample_command
+from graphprior.cli.summary import summary_command
 from graphprior.cli.train import train_command
 from graphprior.errors import GraphPriorError
 
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo_command,
     "estimate": estimate_command,
     "export": export_command,
+    "summary": summary_command,
     "train": train_command,
     "sample": sample_command,
     "priors": priors_command,

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import networkx as nx
 import numpy as np
 import typer
+from matplotlib.figure import Figure
 from rich.table import Table
 
 from graphprior.cli.common import (
@@ -23,7 +24,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_graphs, write_npz
 from graphprior.noise import Schedule
-from graphprior.plots import plot_degree_histograms
+from graphprior.plots.answers import plot_degree_histograms
 from graphprior.prior.store import load_prior, read_card
 from graphprior.provenance import machine, versions
 from graphprior.result_folder import whole_folder
@@ -64,7 +65,9 @@ def write_drawn(out: Path, graphs: list[Matrix], facts: dict[str, Any]) -> None:
             nx.write_graphml(nx.from_numpy_array(A, edge_attr=None), folder / f"{g:04d}.graphml")
         (folder / "statistics.json").write_text(json.dumps(facts, indent=1) + "\n")
         if "given" in facts:
-            figure = plot_degree_histograms({key: facts[key] for key in ("drawn", "given")})
+            figure = Figure(figsize=(7, 3.5), layout="constrained")
+            sets = {key: facts[key] for key in ("drawn", "given")}
+            plot_degree_histograms(sets, ax=figure.subplots())
             figure.savefig(folder / "degrees.png", dpi=130)
 
 

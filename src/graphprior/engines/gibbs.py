@@ -20,7 +20,7 @@ from arviz_stats.base.array import array_stats
 from scipy.stats import t as student
 
 from graphprior.engines.direct import Progress, certain_log_odds, hidden_log_odds, reason
-from graphprior.engines.posterior import Posterior, Reasons
+from graphprior.engines.posterior import Posterior, Reasons, Trace
 from graphprior.errors import GraphPriorError
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix, pairs, unknown_mask
@@ -134,24 +134,25 @@ def sample(
     )
     told = reasons.hidden + reasons.belief
     chains = _Chains(known, prior, evidence, told, rng.spawn(M), device)
-    trace = _run(chains, sweeps, reasons, progress)
-    P = _fill(known, trace.mean((0, 1)))
-    spread = trace.mean(1).std(0, ddof=1) if M > 1 else np.full(trace.shape[-1], 0.5)
+    drawn_with, trace = _run(chains, sweeps, reasons, progress)
+    P = _fill(known, drawn_with.mean((0, 1)))
+    spread = drawn_with.mean(1).std(0, ddof=1) if M > 1 else np.full(drawn_with.shape[-1], 0.5)
     half = student.ppf(0.975, max(M - 1, 1)) * spread / np.sqrt(M)
-    low, high = (_fill(known, np.clip(trace.mean((0, 1)) + s * half, 0, 1)) for s in (-1, 1))
+    low, high = (_fill(known, np.clip(drawn_with.mean((0, 1)) + s * half, 0, 1)) for s in (-1, 1))
     samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
     diagnostics = {
         "passes": sweeps.passes(len(chains.rows)),
+        "kept_sweeps": sweeps.keep,
         "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
-        **convergence(trace),
+        **convergence(drawn_with),
     }
-    return Posterior(P, low, high, samples, diagnostics, reasons, evidence)
+    return Posterior(P, low, high, samples, diagnostics, reasons, evidence, trace)
 
 
 def _run(
     chains: _Chains, sweeps: Sweeps, reasons: Reasons, progress: Progress | None
-) -> npt.NDArray[np.float64]:
-    """Probabilities with which each pair was last drawn: (M, kept sweeps, m)."""
+) -> tuple[npt.NDArray[np.float64], Trace]:
+    """Probabilities with which each pair was last drawn (M, kept sweeps, m), and the trace."""
     m, done = len(chains.rows), 0
     total = sweeps.passes(m)
     told = reasons.data[chains.rows, chains.cols]
@@ -162,7 +163,7 @@ def _run(
         done += 1
         if progress is not None:
             progress(done, total)
-    kept = []
+    kept, edges = [], [chains.a.sum(1)]
     for sweep in range(sweeps.burn_in + sweeps.keep):
         drawn_with = np.zeros(chains.a.shape)
         for block in chains.blocks(sweeps.blocks or m):
@@ -171,9 +172,10 @@ def _run(
             done += 1
             if progress is not None:
                 progress(done, total)
+        edges.append(chains.a.sum(1))
         if sweep >= sweeps.burn_in:
             kept.append(drawn_with)
-    return np.stack(kept, axis=1)
+    return np.stack(kept, axis=1), np.stack(edges, axis=1)
 
 
 def _fill(known: Matrix, values: Vector) -> Matrix:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from graphprior.engines.posterior import Posterior
+from graphprior.engines.posterior import Posterior, Trace
 from graphprior.errors import GraphPriorError
 from graphprior.ggm import Likelihood
 from graphprior.graphs import Matrix
@@ -201,14 +201,16 @@ def sample_graphs(
     longest_step = 1 / curvature if curvature > 0 else float("inf")
     steps = schedule.L * schedule.T
     by_level = dict.fromkeys(schedule.sigmas, 0.0)
-    at_start = 0.0
+    at_start, edges = 0.0, []
     chain = annealed_langevin(
         total_score(*scores), known_t, schedule, rng.spawn(M), likelihood, longest_step
     )
-    for done, (state, info) in enumerate(chain, start=1):  # noqa: B007 (the last is the result)
+    for done, (state, info) in enumerate(chain, start=1):
         share = float(info.indefinite.double().mean())
         at_start = share if done == 1 else at_start
         by_level[info.sigma] += share / schedule.T
+        if done % schedule.T == 0:
+            edges.append(_unknown_edges(state.A_tilde, known_t))
         if progress is not None:
             progress(done, steps)
     diagnostics = {
@@ -220,7 +222,13 @@ def sample_graphs(
         "indefinite_by_level": {f"{sigma:.3f}": share for sigma, share in by_level.items()},
         "indefinite_share": float(np.mean(list(by_level.values()))),
     }
-    return Posterior.from_samples(project(state.A_tilde), diagnostics)
+    return Posterior.from_samples(project(state.A_tilde), diagnostics, np.stack(edges, axis=1))
+
+
+def _unknown_edges(A_tilde: Tensor, known: Tensor) -> Trace:
+    """Edges among the unknown pairs of each chain's nearest graph."""
+    unknown = UnknownPairs.of(known)
+    return (A_tilde[:, unknown.rows, unknown.cols] >= 0.5).sum(1).cpu().numpy()
 
 
 def resolve_device(device: str | torch.device) -> torch.device:

@@ -12,6 +12,13 @@ from scipy.special import betaincinv
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix
 
+Trace = npt.NDArray[np.int64]
+
+
+def no_trace() -> Trace:
+    """The trace of an engine that runs no chains."""
+    return np.zeros((0, 0), np.int64)
+
 
 class Reasons(NamedTuple):
     """Why each unknown pair has its posterior log-odds: their sum. (n, n) each, 0 on known pairs.
@@ -44,6 +51,8 @@ class Posterior:
     ``low`` and ``high`` bound what the probabilities would be with endless
     draws; an engine that draws nothing has no samples and equal bounds.
     ``evidence`` is the data's, informed by the prior, that ``reasons`` speak of.
+    ``trace`` (M, times) counts the edges among the pairs drawn, chain by chain:
+    of `gibbs` at the start and after each sweep, of `langevin` after each level.
     """
 
     edge_probabilities: Matrix
@@ -53,17 +62,23 @@ class Posterior:
     diagnostics: dict[str, Any] = field(default_factory=dict)
     reasons: Reasons | None = None
     evidence: Evidence | None = None
+    trace: Trace = field(default_factory=no_trace)
 
     @classmethod
     def from_samples(
-        cls, samples: npt.NDArray[np.uint8], diagnostics: dict[str, Any] | None = None
+        cls,
+        samples: npt.NDArray[np.uint8],
+        diagnostics: dict[str, Any] | None = None,
+        trace: Trace | None = None,
     ) -> Posterior:
         """The sample mean as edge probability. Eqs. (6)-(7)."""
         P = samples.mean(axis=0, dtype=np.float64)
-        return cls(P, *share_interval(P, len(samples)), samples, diagnostics or {})
+        low, high = share_interval(P, len(samples))
+        trace = no_trace() if trace is None else trace
+        return cls(P, low, high, samples, diagnostics or {}, trace=trace)
 
 
-def share_interval(share: Matrix, M: int, level: float = 0.95) -> tuple[Matrix, Matrix]:
+def share_interval(share: Matrix, M: int | Matrix, level: float = 0.95) -> tuple[Matrix, Matrix]:
     """Bounds of a probability of which a share of M independent draws is known.
 
     Clopper and Pearson's: they hold at least that often, whatever the

@@ -1,0 +1,46 @@
+"""One page that tells a result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from graphprior.plots.graphs import layout, plot_graph, plot_known
+from graphprior.plots.pairs import plot_certainty, plot_probabilities, plot_reasons
+from graphprior.result import Result
+
+
+def picture(model: Any) -> Figure:
+    """What was known, what was found, and how sure it is, on one page."""
+    result = Result.of(model)
+    places = layout(result.adjacency, result.names)
+    figure = Figure(figsize=(13, 11), layout="constrained")
+    axes = figure.subplots(2, 2)
+    plot_known(result, places, ax=axes[0, 0])
+    plot_graph(result, places, ax=axes[0, 1])
+    plot_probabilities(result, ax=axes[1, 0])
+    if result.reasons is None:
+        plot_certainty(result, ax=axes[1, 1])
+    else:
+        plot_reasons(result, ax=axes[1, 1])
+    figure.suptitle(_headline(result), fontsize=10)
+    return figure
+
+
+def _headline(result: Result) -> str:
+    facts = result.diagnostics
+    words = [
+        f"{facts['n']} variables, {facts['k']} observations, {facts['unknown_pairs']} unknown pairs"
+    ]
+    if len(result.samples):
+        words.append(f"{len(result.samples)} graphs drawn")
+    if not facts.get("mle_exists", True):
+        words.append("too few observations, covariance shrunk")
+    gain = facts["prior_gain"]
+    if gain is not None:
+        words.append(
+            f"the prior gains {gain['bits']:.2f} ± {gain['standard_error']:.2f} bits a pair over "
+            "the edge rate"
+        )
+    return "; ".join(words)

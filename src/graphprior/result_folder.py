@@ -17,6 +17,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
@@ -54,9 +55,15 @@ def whole_folder(out: Path) -> Iterator[Path]:
         raise
 
 
+def edges_csv(table: pd.DataFrame) -> str:
+    """The text of edges.csv."""
+    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
 def write_result(folder: Path, result: Result) -> None:
     """edges.csv, result.npz, graph.graphml and run.json."""
-    result.edge_table().to_csv(folder / "edges.csv", index=False, float_format="%.6g")
+    text = edges_csv(result.edge_table())
+    (folder / "edges.csv").write_text(text, encoding="utf-8", newline="")
     arrays: dict[str, Any] = {name: getattr(result, name) for name in ARRAYS}
     if result.reasons is not None:
         arrays |= {f"reasons_{name}": part for name, part in result.reasons._asdict().items()}

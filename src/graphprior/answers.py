@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from graphprior.explain import Explanation, explain_pair
 from graphprior.parameters import position
 from graphprior.result import Result
+
+if TYPE_CHECKING:
+    from graphprior.report.page import Answer
 
 
 class Answers:
@@ -27,6 +33,28 @@ class Answers:
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
         return Result.of(self._fitted()).to_networkx()
+
+    def report(self, path: str | Path, answers: Sequence[Answer] = ()) -> Path:
+        """Write the interactive report, one HTML file; ``answers`` are (title, table) to add."""
+        from graphprior.report.page import write_report  # slow to import
+
+        return write_report(self._fitted(), path, answers)
+
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: the result once fitted, until then scikit-learn's diagram."""
+        if not hasattr(self, "edge_probabilities_"):
+            diagram: str = super()._repr_html_inner()  # type: ignore[misc]
+            return diagram
+        from graphprior.report.card import result_card
+
+        return result_card(Result.of(self))
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """As scikit-learn's, which does not ask `_repr_html_`."""
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def _fitted(self) -> Any:
         check_is_fitted(self)

@@ -14,6 +14,7 @@ from graphprior.cli.demo import demo_command
 from graphprior.cli.estimate import estimate_command
 from graphprior.cli.experiment import experiment_command
 from graphprior.cli.priors import priors_command
+from graphprior.cli.report import report_command
 from graphprior.cli.sample import sample_command
 from graphprior.cli.train import train_command
 from graphprior.errors import GraphPriorError
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "estimate": estimate_command,
     "train": train_command,
     "sample": sample_command,
+    "report": report_command,
     "priors": priors_command,
     "experiment": experiment_command,
 }

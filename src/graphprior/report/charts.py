@@ -57,7 +57,7 @@ def graph_chart() -> dict[str, Any]:
     plot.text(
         "x", "y", text="label", source=nodes, x_offset=8, y_offset=-4, text_font=value(FONT),
         text_font_size="11.5px", text_color=NODE, text_alpha="alpha",
-        nonselection_text_alpha="alpha",
+        background_fill_color="white", background_fill_alpha=0.72, padding=1, border_radius=3,
     )  # fmt: skip
     edges = [lines["known-edges"], lines["found-edges"]]
     pan = PanTool()
@@ -143,4 +143,3 @@ def _renumber(part: Any, numbers: dict[str, str]) -> Any:
 
 def _number(old: str, numbers: dict[str, str]) -> str:
     return numbers.setdefault(old, f"m{len(numbers)}")
-

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from bokeh.palettes import interp_palette
-
 KNOWN, NODE, MARK = "#55606e", "#1f2933", "#d55e00"
 PROBABILITY = ("#eef3f8", "#9ec4e0", "#3f8fc4", "#0b5394", "#08264f")
 CORRELATION = ("#b35806", "#f1a340", "#f7f7f7", "#998ec3", "#542788")
@@ -12,6 +10,8 @@ STATES = {"unknown": "#f6e3b4", "no edge, known": "#ffffff", "edge, known": KNOW
 
 def ramp(colours: tuple[str, ...], steps: int = 256) -> list[str]:
     """As many colours between the given ones."""
+    from bokeh.palettes import interp_palette  # slow to import
+
     return list(interp_palette(colours, steps))
 
 

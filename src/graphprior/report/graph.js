@@ -2,6 +2,7 @@
 
 const MOST_LINES = 5000; // more are a black disc, and slow
 const MOST_LABELS = 40;
+const THICK = Math.min(Math.max(Math.sqrt(60 / data.names.length), 0.45), 1); // many lines are thin
 
 function lineColumns(pairs, rows, look) {
   const columns = { x0: [], y0: [], x1: [], y1: [], colour: [], width: [], alpha: [], pair: [] };
@@ -141,7 +142,7 @@ class Graph {
     // The likeliest last, on top.
     this.sources["found-edges"].data = lineColumns(this.pairs, found.slice().reverse(), (row) => {
       const p = this.pairs.probability[row];
-      return { colour: shade(p), width: 1 + 3.5 * p, alpha: far(row) ? 0.08 : 0.95 };
+      return { colour: shade(p), width: THICK * (1 + 3.5 * p), alpha: far(row) ? 0.08 : 0.95 };
     });
     this.degrees = new Int32Array(data.names.length);
     for (const row of [...found, ...this.known]) {
@@ -169,7 +170,7 @@ class Graph {
     };
   }
 
-  // Names of the best connected variables in sight; all of them when a few are in sight.
+  // Names of the best connected variables in sight that have room; all of a small graph.
   labelled() {
     const { x_range: x, y_range: y } = this.plot;
     const inSight = data.names.map((_, i) => i).filter((i) => {
@@ -178,7 +179,20 @@ class Graph {
       return wanted && px >= x.start && px <= x.end && py >= y.start && py <= y.end;
     });
     inSight.sort((a, b) => this.degrees[b] - this.degrees[a] || a - b);
-    return new Set(inSight.slice(0, MOST_LABELS));
+    const all = data.names.length <= MOST_LABELS;
+    const named = [];
+    for (const i of inSight) {
+      if (named.length === MOST_LABELS) break;
+      if (all || !named.some((other) => this.crowds(i, other))) named.push(i);
+    }
+    return new Set(named);
+  }
+
+  // Whether names of two variables would lie on each other.
+  crowds(i, other) {
+    const { x_range: x, y_range: y } = this.plot;
+    const [dx, dy] = [0, 1].map((axis) => Math.abs(data.places[i][axis] - data.places[other][axis]));
+    return dx < 0.09 * (x.end - x.start) && dy < 0.035 * (y.end - y.start);
   }
 
   relabelSoon() {

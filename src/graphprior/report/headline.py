@@ -13,8 +13,11 @@ def headline(result: Result) -> str:
     facts, (found, _, _) = result.diagnostics, expected_errors(result)
     known = int(np.triu(result.known == 1).sum())
     words = f"{facts['n']} variables, {facts['k']} observations. "
-    words += f"{_count(known, 'edge')} known beforehand; of {_count(facts['unknown_pairs'], 'pair')}"
-    return words + f" that {_was(facts['unknown_pairs'])} unknown, {found} judged to be {_edge(found)}."
+    words += f"{_count(known, 'edge')} known beforehand; "
+    if not facts["unknown_pairs"]:
+        return words + "nothing was unknown."
+    unknown = _count(facts["unknown_pairs"], "unknown pair")
+    return words + f"of {unknown}, {found} judged to be {_edge(found)}."
 
 
 def tiles(result: Result) -> list[tuple[str, str]]:
@@ -26,17 +29,13 @@ def tiles(result: Result) -> list[tuple[str, str]]:
         (str(facts["k"]), "observations"),
         (f"{facts['unknown_pairs']:,}", "pairs unknown"),
         (str(found), "edges found"),
-        (f"{false:.1f}", "of them expected false"),
+        (f"{false:.1f}", "expected false"),
         (str(weak), "weak point" if weak == 1 else "weak points"),
     ]
 
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what}" + "s" * (number != 1)
-
-
-def _was(number: int) -> str:
-    return "was" if number == 1 else "were"
 
 
 def _edge(number: int) -> str:

@@ -6,17 +6,16 @@ import base64
 import hashlib
 from collections.abc import Sequence
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from bokeh.resources import Resources
-from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from graphprior.errors import GraphPriorError
 from graphprior.prior.store import write_whole
+from graphprior.report.assets import asset, template
 from graphprior.report.colours import STATES
 from graphprior.report.headline import headline, tiles
 from graphprior.report.making import citations, groups
@@ -26,7 +25,7 @@ from graphprior.result import Result
 
 Answer = tuple[str, pd.DataFrame]
 SCRIPTS = ("pairs.js", "details.js", "graph.js", "matrix.js", "table.js", "page.js")
-FEWEST_STEPS = 0.01  # of the threshold's slider; at 0 every pair would be an edge
+LOWEST = 0.01  # end of the threshold's slider; at 0 every pair would be an edge
 
 
 def write_report(model: Any, path: str | Path, answers: Sequence[Answer] = ()) -> Path:
@@ -41,9 +40,9 @@ def write_report(model: Any, path: str | Path, answers: Sequence[Answer] = ()) -
 def report_page(result: Result, answers: Sequence[Answer] = ()) -> str:
     """The page as text: data, style, scripts, and the rule that no others run."""
     scripts = [_bokeh(), own_script()]
-    return _template().render(
+    return template("page.html").render(
         policy=policy(scripts),
-        style=Markup(_asset("page.css")),
+        style=Markup(asset("page.css")),
         scripts=[Markup(script) for script in scripts],
         data=Markup(embedded(payload(result))),
         headline=headline(result),
@@ -55,7 +54,7 @@ def report_page(result: Result, answers: Sequence[Answer] = ()) -> str:
         states=STATES,
         meaning=result.meaning,
         names=result.names,
-        threshold=min(max(round(result.threshold, 2), FEWEST_STEPS), 1.0),
+        threshold=min(max(round(result.threshold, 2), LOWEST), 1.0),
     )
 
 
@@ -74,7 +73,7 @@ def policy(scripts: Sequence[str]) -> str:
 
 def own_script() -> str:
     """Our scripts as one; their names stay inside."""
-    body = "\n".join(_asset(name) for name in SCRIPTS)
+    body = "\n".join(asset(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{body}\n}})();\n'
 
 
@@ -86,19 +85,6 @@ def _bokeh() -> str:
     if "</script" in text.lower():
         raise GraphPriorError("this release of Bokeh cannot stand in a page: install another")
     return text
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files("graphprior.report") / name).read_text(encoding="utf-8")
-
-
-@cache
-def _template() -> Any:
-    environment = Environment(
-        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    return environment.from_string(_asset("page.html"))
 
 
 def _answer(title: str, table: pd.DataFrame) -> dict[str, Any]:

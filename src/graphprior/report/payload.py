@@ -62,7 +62,7 @@ def _parts(result: Result) -> list[list[str]]:
 
 def packed(content: bytes) -> str:
     """Compressed, as text; the same content is the same text."""
-    return base64.b64encode(gzip.compress(content, 9, mtime=0)).decode()
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
 
 
 def embedded(value: Any) -> str:

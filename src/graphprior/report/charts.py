@@ -35,8 +35,10 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, s
 
 def graph_chart() -> dict[str, Any]:
     """Known edges below found ones, a mark for the pair looked at, nodes and their names on top."""
-    plot = _plot("graph", Range1d(-0.06, 1.06), Range1d(-0.07, 1.07), 560)
-    ends = {name: [] for name in ("x0", "y0", "x1", "y1", "colour", "width", "alpha", "pair")}
+    plot = _plot("graph", Range1d(-0.05, 1.1), Range1d(-0.07, 1.07), 560)
+    ends: dict[str, list[float]] = {
+        name: [] for name in ("x0", "y0", "x1", "y1", "colour", "width", "alpha", "pair")
+    }
     lines = {}
     for name in ("known-edges", "found-edges", "pair"):
         source = ColumnDataSource(data=dict(ends), name=name)
@@ -136,7 +138,7 @@ def _renumber(part: Any, numbers: dict[str, str]) -> Any:
             key: _number(value, numbers) if key == "id" else _renumber(value, numbers)
             for key, value in part.items()
         }
-    if isinstance(part, list):
+    if isinstance(part, list | tuple):
         return [_renumber(item, numbers) for item in part]
     return part
 

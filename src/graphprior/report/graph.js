@@ -159,7 +159,7 @@ class Graph {
   drawNodes() {
     const all = data.names.map((_, i) => i);
     const named = this.labelled();
-    const small = data.names.length > 150 ? 5 : 8;
+    const small = data.names.length > 150 ? 4 : 8;
     this.sources.nodes.data = {
       x: data.places.map(([x]) => x),
       y: data.places.map(([, y]) => y),

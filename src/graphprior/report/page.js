@@ -37,12 +37,19 @@ function wireGraph(graph, view, table) {
   });
 }
 
+// A narrow window has lower drawings, and room for names on the right.
+function fitWindow(graph, matrix) {
+  const width = find("graph").clientWidth;
+  if (width >= 520) return;
+  graph.height = 400;
+  graph.x_range.end = 1.25;
+  matrix.height = width + 20;
+}
+
 async function start() {
   const pairs = await loadPairs();
-  if (window.innerWidth < 520) {
-    for (const chart of ["graph", "matrix"]) find(chart).classList.add("narrow");
-  }
   const [graphView, matrixView] = [await embed("graph"), await embed("matrix")];
+  fitWindow(graphView.model, matrixView.model);
   const graph = new Graph(pairs, graphView.model);
   const goTo = (row) => {
     graph.open(null);

@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 from scipy.special import expit
 
-from graphprior.engines.posterior import Reasons
+from graphprior.engines.posterior import Reasons, share_interval
 from graphprior.graphs import unvech, vech
 from graphprior.result import Result
 
@@ -26,6 +26,7 @@ def simulated_result(n, seed=0, names=None, share=0.5, draws=0, **diagnostics):
     if draws:
         p = np.where(unknown, np.round(p * draws) / draws, a)
     P = unvech(p)
+    low, high = share_interval(P, draws) if draws else (P, P)
     A_hat = (P >= 0.5).astype(float)
     weights = unvech(vech(A_hat) * rng.uniform(0.2, 0.9, len(a)) * rng.choice([-1, 1], len(a)))
     precision = np.diag(np.abs(weights).sum(1) + 0.5) + weights
@@ -39,7 +40,7 @@ def simulated_result(n, seed=0, names=None, share=0.5, draws=0, **diagnostics):
         tuple(names or (f"g{i:03d}" for i in range(n))),
         known,
         P,
-        np.stack([P, P]),
+        np.stack([low, high]),
         A_hat,
         precision,
         np.zeros((draws, n, n), np.uint8),

@@ -3,7 +3,9 @@
 async function embed(name) {
   const { doc, root_id } = data.charts[name];
   const views = await Bokeh.embed.embed_item({ doc, root_id, target_id: name }, name);
-  return [...views.roots][0];
+  const [view] = [...views.roots];
+  view.canvas.events_el.tabIndex = -1; // the drawing around it has the focus, and a name
+  return view;
 }
 
 function wireGraph(graph, view, table) {

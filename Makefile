@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint docs clean figures figures-quick
+.PHONY: demo test lint docs clean figures figures-quick screenshots browser
 
 FIGURES = grids-10 grids-20 ba-10 egonets-50 egonets-full egonets-sweep ergm lambda-tuning illustration
 JOBS ?= 2
@@ -13,8 +13,19 @@ demo: $(VENV)/.package
 	rm -rf demo-result
 	$(BIN)/graphprior demo --out demo-result
 
-test: $(VENV)/.developer
+test: $(VENV)/.developer browser
 	$(BIN)/python -m pytest
+
+# The report is tested in a real browser; where there is none and apt can bring it, it does.
+ROOT = $(shell test "$$(id -u)" = 0 || echo sudo)
+browser:
+	command -v chromium >/dev/null || { command -v apt-get >/dev/null && \
+	  $(ROOT) apt-get update -qq && $(ROOT) apt-get install -qq -y --no-install-recommends chromium; } || \
+	  { echo "tests of the report need chromium: install it so that 'chromium' is on the PATH" >&2; exit 1; }
+
+# Pictures of the report for the docs.
+screenshots: $(VENV)/.developer browser
+	GRAPHPRIOR_SCREENSHOTS=docs $(BIN)/python -m pytest tests/test_report_browser.py -k screenshot
 
 lint: $(VENV)/.developer
 	$(BIN)/ruff check .

@@ -412,7 +412,10 @@ def test_estimate_as_a_process_prints_json_alone_and_writes_a_whole_result(input
     after = listing(inputs)
     assert {name: after[name] for name in before} == before
     written = {name for name in after if after[name] is not None} - set(before)
-    parts = ("answers.csv", "edges.csv", "graph.graphml", "picture.png", "result.npz", "run.json")
+    parts = (
+        "answers.csv", "edges.csv", "graph.graphml", "picture.png", "report.html", "result.npz",
+        "run.json",
+    )  # fmt: skip
     assert written == {f"new/result/{name}" for name in parts}
 
 

@@ -26,7 +26,14 @@ def folder(tmp_path_factory):
 
 def test_the_demo_ends_with_a_picture(folder):
     written = {path.name for path in (folder / "demo-result").iterdir()}
-    assert {"picture.png", "edges.csv", "graph.graphml", "result.npz", "run.json"} <= written
+    assert {
+        "report.html",
+        "picture.png",
+        "edges.csv",
+        "graph.graphml",
+        "result.npz",
+        "run.json",
+    } <= written
     assert (folder / "demo-result" / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -76,11 +76,14 @@ def _write(
     folder = unfinished / uuid.uuid4().hex
     folder.mkdir()
     try:
-        write_result(folder, Result.of(model, run))
+        result = Result.of(model, run)
+        write_result(folder, result)
         if pictures:
-            from graphprior.plots.page import picture  # slow to import, and few want it
+            from graphprior.plots.page import picture  # slow to import, and few want them
+            from graphprior.report.page import write_report
 
-            picture(model).savefig(folder / "picture.png", dpi=130)
+            picture(result).savefig(folder / "picture.png", dpi=130)
+            write_report(result, folder / "report.html")
         if not out.exists():
             os.rename(folder, out)
     except OSError:

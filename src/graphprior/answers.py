@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import pandas as pd
+from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted
 
 from graphprior.explain import Explanation, explain_pair
 from graphprior.parameters import position
 from graphprior.result import Result
 from graphprior.summaries import posterior_summary
+
+if TYPE_CHECKING:
+    from graphprior.report.page import Answer
 
 
 class Answers:
@@ -45,6 +51,28 @@ class Answers:
     def summary(self, what: Any = "degree", level: float = 0.95) -> pd.DataFrame:
         """Posterior mean, spread and interval of quantities of the graph: `posterior_summary`."""
         return posterior_summary(self._fitted(), what, level)
+
+    def report(self, path: str | Path, answers: Sequence[Answer] | None = None) -> Path:
+        """Write the interactive report, one HTML file; ``answers`` replace the usual tables."""
+        from graphprior.report.page import write_report  # slow to import
+
+        return write_report(self._fitted(), path, answers)
+
+    def _repr_html_inner(self) -> str:
+        """What a notebook shows: the result once fitted, until then scikit-learn's diagram."""
+        if not hasattr(self, "edge_probabilities_"):
+            diagram: str = super()._repr_html_inner()  # type: ignore[misc]
+            return diagram
+        from graphprior.report.card import result_card
+
+        return result_card(Result.of(self))
+
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:
+        """As scikit-learn's, which does not ask `_repr_html_`."""
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def _fitted(self) -> Any:
         check_is_fitted(self)

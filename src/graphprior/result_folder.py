@@ -57,9 +57,15 @@ def whole_folder(out: Path) -> Iterator[Path]:
         raise
 
 
+def edges_csv(table: pd.DataFrame) -> str:
+    """The text of edges.csv."""
+    return table.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+
 def write_result(folder: Path, result: Result) -> None:
     """edges.csv, result.npz, graph.graphml and run.json; answers.csv when graphs were drawn."""
-    result.edge_table().to_csv(folder / "edges.csv", index=False, float_format="%.6g")
+    text = edges_csv(result.edge_table())
+    (folder / "edges.csv").write_text(text, encoding="utf-8", newline="")
     (folder / "result.npz").write_bytes(npz_bytes(result))
     nx.write_graphml(result.to_networkx(), folder / "graph.graphml")
     answers = [table for _, table in default_answers(result)]

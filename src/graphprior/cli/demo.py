@@ -60,4 +60,4 @@ def demo_command(
         f"the data are simulated, so the truth is known: {int(a.sum())} of the unknown pairs are "
         f"edges; F1 {f1(a, p >= model.threshold_):.2f}, AUC {auc(a, p):.2f}"
     )
-    console().print(f"look at {out / 'picture.png'}")
+    console().print(f"open {out / 'report.html'} in a browser")

@@ -33,13 +33,17 @@ def fit_with_progress(make: Callable[[Progress], PartialGGM], given: Given) -> P
 def save_estimate(
     out: Path, model: PartialGGM, run: dict[str, Any], inputs: dict[str, bytes] | None = None
 ) -> None:
-    """The result folder, picture included, whole or not at all; ``inputs`` are kept beside."""
+    """The result folder, picture and report included, whole or not at all; ``inputs`` beside."""
+    from graphprior.report.page import write_report  # slow to import
+
+    result = Result.of(model, run)
     with whole_folder(out) as folder:
         for name, content in (inputs or {}).items():
             (folder / "input").mkdir(exist_ok=True)
             (folder / "input" / name).write_bytes(content)
-        write_result(folder, Result.of(model, run))
-        picture(model).savefig(folder / "picture.png", dpi=130)
+        write_result(folder, result)
+        picture(result).savefig(folder / "picture.png", dpi=130)
+        write_report(result, folder / "report.html")
 
 
 def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
@@ -67,10 +71,9 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
         )
     if model.prior is None and model.variant != "LL":
         console().print("no --prior was given: pairs were taken as independent of each other")
-    answers = "answers.csv, " if len(model.samples_) else ""
-    console().print(
-        f"wrote {out}/ (picture.png, edges.csv, {answers}graph.graphml, result.npz, run.json)"
-    )
+    parts = ["report.html", "picture.png", "edges.csv", "graph.graphml", "result.npz", "run.json"]
+    parts += ["answers.csv"] if len(model.samples_) else []
+    console().print(f"wrote {out}/ ({', '.join(parts)})")
 
 
 def _why(row: Any) -> str:

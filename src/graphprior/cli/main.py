@@ -15,6 +15,7 @@ from graphprior.cli.estimate import estimate_command
 from graphprior.cli.experiment import experiment_command
 from graphprior.cli.export import export_command
 from graphprior.cli.priors import priors_command
+from graphprior.cli.report import report_command
 from graphprior.cli.sample import sample_command
 from graphprior.cli.summary import summary_command
 from graphprior.cli.train import train_command
@@ -34,6 +35,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "summary": summary_command,
     "train": train_command,
     "sample": sample_command,
+    "report": report_command,
     "priors": priors_command,
     "experiment": experiment_command,
 }

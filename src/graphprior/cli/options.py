@@ -91,6 +91,8 @@ Cluster = Annotated[
 Pictures = Annotated[
     bool,
     typer.Option(
-        "--pictures", rich_help_panel=MANY, help="A picture of each table too; takes the most time."
+        "--pictures",
+        rich_help_panel=MANY,
+        help="A picture and a report of each table too; takes the most time.",
     ),
 ]

@@ -1,0 +1,104 @@
+"""The page itself: one file, whole or not at all."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from bokeh.resources import Resources
+from markupsafe import Markup
+
+from graphprior.errors import GraphPriorError
+from graphprior.prior.store import write_whole
+from graphprior.report.assets import asset, template
+from graphprior.report.colours import STATES
+from graphprior.report.headline import headline, tiles
+from graphprior.report.making import citations, groups
+from graphprior.report.payload import embedded, payload
+from graphprior.report.trust import checks
+from graphprior.result import Result
+from graphprior.summaries import default_answers
+
+Answer = tuple[str, pd.DataFrame]
+SCRIPTS = ("pairs.js", "details.js", "graph.js", "matrix.js", "table.js", "page.js")
+LOWEST = 0.01  # end of the threshold's slider; at 0 every pair would be an edge
+
+
+def write_report(model: Any, path: str | Path, answers: Sequence[Answer] | None = None) -> Path:
+    """The report of a fitted model or of a `Result`.
+
+    ``answers`` are tables with their titles; None takes what the graphs drawn say of the usual
+    quantities.
+    """
+    path = Path(path)
+    if path.is_dir():
+        raise GraphPriorError(f"{path} is a folder: give a file to write, such as report.html")
+    result = Result.of(model)
+    answers = default_answers(result) if answers is None else answers
+    write_whole(path, report_page(result, answers).encode())
+    return path
+
+
+def report_page(result: Result, answers: Sequence[Answer] = ()) -> str:
+    """The page as text: data, style, scripts, and the rule that no others run."""
+    scripts = [_bokeh(), own_script()]
+    return template("page.html").render(
+        policy=policy(scripts),
+        style=Markup(asset("page.css")),
+        scripts=[Markup(script) for script in scripts],
+        data=Markup(embedded(payload(result))),
+        headline=headline(result),
+        tiles=tiles(result),
+        checks=checks(result),
+        groups=groups(result),
+        citations=citations(result),
+        answers=[_answer(title, table) for title, table in answers],
+        states=STATES,
+        meaning=result.meaning,
+        names=result.names,
+        threshold=min(max(round(result.threshold, 2), LOWEST), 1.0),
+    )
+
+
+def policy(scripts: Sequence[str]) -> str:
+    """Content-Security-Policy: these scripts by their hash, and nothing from anywhere."""
+    hashes = " ".join(
+        f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in scripts
+    )
+    # Bokeh sets its styles from its script.
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def own_script() -> str:
+    """Our scripts as one; their names stay inside."""
+    body = "\n".join(asset(name) for name in SCRIPTS)
+    return f'(() => {{\n"use strict";\n{body}\n}})();\n'
+
+
+@cache
+def _bokeh() -> str:
+    """BokehJS from the installed package; its newlines are made those that a hash is taken of."""
+    resources = Resources(mode="inline", components=["bokeh"], log_level="error")
+    text = "\n".join(resources.js_raw).replace("\r\n", "\n")
+    if "</script" in text.lower():
+        raise GraphPriorError("this release of Bokeh cannot stand in a page: install another")
+    return text
+
+
+def _answer(title: str, table: pd.DataFrame) -> dict[str, Any]:
+    """A table as words; numbers to four digits."""
+    rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
+    return {"title": title, "columns": [str(name) for name in table.columns], "rows": rows}
+
+
+def _cell(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,71 @@
+"""What the page's script gets: every pair as edges.csv has it, and where nodes stand."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import numpy as np
+
+from graphprior.engines.posterior import Reasons
+from graphprior.report.charts import graph_chart, matrix_chart
+from graphprior.report.colours import CORRELATION, KNOWN, MARK, NODE, PROBABILITY, ramp, states
+from graphprior.report.places import matrix_order, places
+from graphprior.result import Result
+from graphprior.result_folder import edges_csv
+
+PARTS = {
+    "prior": "Known part and other pairs (prior)",
+    "data": "Data",
+    "hidden": "Being among the unknown pairs",
+}
+
+
+def payload(result: Result) -> dict[str, Any]:
+    """All of it, ready for JSON.
+
+    The pairs are the text of edges.csv, so that a download is that file. Its
+    probabilities are rounded; those that a threshold is held against are not.
+    """
+    table = result.edge_table()
+    order = matrix_order(result.edge_probabilities).tolist()
+    return {
+        "names": list(result.names),
+        "places": np.round(places(result.adjacency), 4).tolist(),
+        "order": order,
+        "threshold": result.threshold,
+        "meaning": result.meaning,
+        "drawn": len(result.samples),
+        "parts": _parts(result),
+        "csv": packed(edges_csv(table).encode()),
+        "probabilities": packed(table["probability"].to_numpy(dtype="<f8").tobytes()),
+        "colours": {
+            "probability": ramp(PROBABILITY),
+            "correlation": ramp(CORRELATION),
+            "states": states(),
+            "known": KNOWN,
+            "node": NODE,
+            "mark": MARK,
+        },
+        "charts": {"graph": graph_chart(), "matrix": matrix_chart(result.names, order)},
+    }
+
+
+def _parts(result: Result) -> list[list[str]]:
+    """Column and words of each reason; a new kind of reason is shown by its own name."""
+    if result.reasons is None:
+        return []
+    return [[f"{name}_log_odds", PARTS.get(name, name.capitalize())] for name in Reasons._fields]
+
+
+def packed(content: bytes) -> str:
+    """Compressed, as text; the same content is the same text."""
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode()
+
+
+def embedded(value: Any) -> str:
+    """JSON that may stand in a script element: nothing in it can end the element or begin one."""
+    text = json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

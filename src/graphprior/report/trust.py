@@ -1,0 +1,190 @@
+"""Can this be trusted: what speaks for a result and what against it, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from graphprior.prior.training import OBJECTIVES
+from graphprior.result import Result
+
+Level = Literal["good", "weak", "note"]
+R_HAT = 1.05  # chains that agree less have not been run long enough
+FEW = 100  # independent draws that a share known to a few per cent needs
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing to know before trusting: how it stands, and why."""
+
+    level: Level
+    title: str
+    words: str
+
+
+def checks(result: Result) -> list[Check]:
+    """All that is known of a result's worth; what is weak comes first."""
+    found = [
+        *_notes(result), *_found_edges(result), *_observations(result), *_prior_fit(result),
+        *_prior_card(result), *_draws(result), *_precision(result),
+    ]  # fmt: skip
+    return sorted(found, key=lambda check: ("weak", "good", "note").index(check.level))
+
+
+def expected_errors(result: Result) -> tuple[int, float, float]:
+    """Found edges, how many of them are expected to be false, and how many edges to be missed."""
+    p = result.edge_probabilities[np.triu(result.U)]
+    found = result.adjacency[np.triu(result.U)] == 1
+    return int(found.sum()), float((1 - p[found]).sum()), float(p[~found].sum())
+
+
+def _notes(result: Result) -> Iterator[Check]:
+    for words in result.notes:
+        yield Check("weak", "Warning of the estimate", words[:1].upper() + words[1:] + ".")
+
+
+def _found_edges(result: Result) -> Iterator[Check]:
+    found, false, missed = expected_errors(result)
+    if not found or result.meaning != "probability of an edge":
+        return
+    share = false / found
+    level: Level = "weak" if share > 0.25 else "good"
+    yield Check(
+        level,
+        "Edges found",
+        f"Of {found} edges found at threshold {result.threshold:.2f}, about {false:.1f} "
+        f"({share:.0%}) are expected to be false, and about {missed:.1f} edges to be missed, "
+        "if the probabilities are right. A higher threshold has fewer false edges.",
+    )
+
+
+def _observations(result: Result) -> Iterator[Check]:
+    k, n = result.diagnostics["k"], result.diagnostics["n"]
+    words = f"{k} observations of {n} variables, {k / n:.1f} for each."
+    if result.diagnostics["likelihood"] is None:
+        yield Check("note", "Observations", words + " The data were not asked: the prior alone.")
+    elif k <= n:
+        yield Check(
+            "weak",
+            "Observations",
+            words + " Fewer observations than variables: without a prior no such covariance can "
+            "be inverted, so the answer leans on assumptions.",
+        )
+    else:
+        level: Level = "good" if k >= 5 * n else "note"
+        yield Check(level, "Observations", words)
+
+
+def _prior_fit(result: Result) -> Iterator[Check]:
+    gain = result.diagnostics["prior_gain"]
+    if gain is None:
+        words = "There was nothing to check a prior on"
+        if result.card is None:
+            words = "No learned prior was used, or it cannot be asked for a prediction"
+        yield Check("note", "Fit of the prior", words + "; its fit is not measured.")
+        return
+    bits, error = gain["bits"], gain["standard_error"]
+    what = "known pairs that were hidden from it" if gain["known"] else "the data's evidence"
+    words = (
+        f"On {gain['pairs']} {what} it gains {bits:.3f} ± {error:.3f} (s.e.) bits a pair "
+        "over the edge rate alone"
+    )
+    if bits > 2 * error:
+        yield Check("good", "Fit of the prior", words + ": it knows graphs like this one.")
+    elif bits > 0:
+        yield Check("weak", "Fit of the prior", words + ": weak, no gain is as likely.")
+    else:
+        yield Check("weak", "Fit of the prior", words + ": it does not fit this problem.")
+
+
+def _prior_card(result: Result) -> Iterator[Check]:
+    card = result.card
+    if card is None:
+        return
+    sizes = [int(size) for size in card["graphs"]["sizes"]]
+    n, low, high = len(result.names), min(sizes), max(sizes)
+    words = f"“{card['name']}” learned from {card['graphs']['count']} graphs of {low} to {high} "
+    words += "nodes. " + _validation(card)
+    if low <= n <= high:
+        yield Check("note", "Where the prior comes from", words)
+    else:
+        yield Check(
+            "weak",
+            "Where the prior comes from",
+            words + f" This graph has {n} nodes, a size that it never saw.",
+        )
+
+
+def _validation(card: dict[str, Any]) -> str:
+    """What the card tells of graphs that training did not see."""
+    best, kind = card["validation"]["best"], OBJECTIVES.get(card["kind"])
+    if kind is None or kind.unit != "bits":
+        return f"Its loss on graphs that it did not see is {best['loss']:.3f}."
+    words = f"On graphs that it did not see it needs {best['loss']:.3f} bits for an unknown pair"
+    half, rate = best.get("unknown=0.5 no data"), best.get("rate unknown=0.5 no data")
+    if half is not None and rate is not None:
+        words += f"; with half of the pairs unknown and no data {half:.3f}, where the edge rate "
+        words += f"needs {rate:.3f}"
+    return words + "."
+
+
+def _draws(result: Result) -> Iterator[Check]:
+    facts, M = result.diagnostics, len(result.samples)
+    if M == 0:
+        yield Check(
+            "note",
+            "Draws",
+            "One pass draws no graphs, so there are no R-hat, no effective sample size and no "
+            "bounds from drawing. Engine gibbs draws graphs, and checks this answer.",
+        )
+        return
+    r_hat, ess = facts.get("r_hat"), facts.get("ess")
+    words = f"{M} graph{'s' * (M > 1)} drawn"
+    if r_hat is None or ess is None:
+        few = M < FEW
+        tail = ": a probability is known only to the width of its bounds." if few else "."
+        yield Check("weak" if few else "note", "Draws", words + tail + " R-hat was not measured.")
+        return
+    words += f"; R-hat of the number of edges {r_hat:.2f}, effective sample size {ess:.0f}"
+    if r_hat <= R_HAT and ess >= FEW:
+        yield Check("good", "Draws", words + ": the chains agree.")
+    else:
+        yield Check(
+            "weak",
+            "Draws",
+            words + f" (wanted: at most {R_HAT:.2f}, at least {FEW}). The chains may not agree "
+            "yet: draw more graphs or sweep longer.",
+        )
+
+
+def _precision(result: Result) -> Iterator[Check]:
+    facts = result.diagnostics
+    shrunk = facts["precision_shrinkage"]
+    if shrunk > 0:
+        yield Check(
+            "weak",
+            "Partial correlations",
+            f"The data alone do not determine Theta on this graph, so it was regularised: the "
+            f"covariance was shrunk to its diagonal by {shrunk:.2f}. Read the signs and the order, "
+            "not the values.",
+        )
+    else:
+        yield Check(
+            "good",
+            "Partial correlations",
+            "Theta is the maximum likelihood estimate on the graph found; nothing was regularised.",
+        )
+    if facts.get("mle_exists") is False:
+        yield Check(
+            "weak",
+            "Likelihood",
+            "With all unknown pairs free the maximum likelihood estimate does not exist; the "
+            f"covariance was shrunk by {facts['shrinkage']:.2f}.",
+        )
+    share = facts.get("indefinite_share", 0.0)
+    if share > 0:
+        words = f"Theta was indefinite in {share:.0%} of the chains' steps"
+        yield Check("note", "Steps of the chains", words + ", most of them while noise is large.")

@@ -52,11 +52,11 @@ def draw_evidence(result: Result) -> Figure:
 
 def main() -> None:
     """Draw both."""
-    from graphprior.plots import plot_reasons_scatter
+    from graphprior.plots import plot_prior_and_data
 
     result = demo_result()
     draw_evidence(result).savefig(DOCS / "method-evidence.png", dpi=110)
-    ax = plot_reasons_scatter(result)
+    ax = plot_prior_and_data(result)
     ax.figure.savefig(DOCS / "method-scatter.png", dpi=110)
 
 

@@ -426,10 +426,10 @@ def test_a_result_written_before_there_were_beliefs_is_refused(tmp_path, model):
 def test_the_picture_shows_beliefs_where_there_are_some(model):
     from matplotlib.figure import Figure
 
-    shown = plot_reasons(Figure().subplots(), model).get_legend_handles_labels()[1]
+    shown = plot_reasons(model, ax=Figure().subplots()).get_legend_handles_labels()[1]
     assert shown[-1] == "belief"
     problem, _ = believed_problem(seed=2)
     with notes():
         plain = PartialGGM().fit(problem.X, known=problem.known)
-    shown = plot_reasons(Figure().subplots(), plain).get_legend_handles_labels()[1]
+    shown = plot_reasons(plain, ax=Figure().subplots()).get_legend_handles_labels()[1]
     assert "belief" not in shown

@@ -252,6 +252,23 @@ def test_a_size_that_the_prior_never_saw_is_weak():
     assert "egonets" in report_page(result)
 
 
+@pytest.mark.parametrize(
+    "card",
+    [
+        {"graphs": {"sizes": {"4": 1, "9": 3}}},
+        {"graphs": "many", "validation": [1], "kind": 3, "name": None},
+        {"graphs": {"sizes": ["small"]}, "validation": {"best": {"loss": "low"}}},
+        {"anything": "<hurt>"},
+    ],
+)
+def test_a_card_that_lacks_parts_is_told_as_such(card):
+    result = replace(simulated_result(8), card=card)
+    (check,) = (c for c in checks(result) if c.title == "Where the prior comes from")
+    assert "does not tell" in check.words
+    assert check.level == ("note" if "4" in str(card) else "weak")
+    assert "<hurt>" not in report_page(result)
+
+
 def test_answers_are_shown_as_tables(model):
     tables = [("Degree of Ada", pd.DataFrame({"low": [1.23456], "words": ["many"]}))]
     page = report_page(Result.of(model), tables)

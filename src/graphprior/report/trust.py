@@ -101,30 +101,50 @@ def _prior_fit(result: Result) -> Iterator[Check]:
 
 
 def _prior_card(result: Result) -> Iterator[Check]:
-    card = result.card
+    """What the card tells; anyone may write one, so any part of it may be missing."""
+    card, title = result.card, "Where the prior comes from"
     if card is None:
         return
-    sizes = [int(size) for size in card["graphs"]["sizes"]]
-    n, low, high = len(result.names), min(sizes), max(sizes)
-    words = f"“{card['name']}” learned from {card['graphs']['count']} graphs of {low} to {high} "
-    words += "nodes. " + _validation(card)
-    if low <= n <= high:
-        yield Check("note", "Where the prior comes from", words)
+    sizes = [int(size) for size in _at(card, "graphs", "sizes") or () if str(size).isdigit()]
+    name, count = _at(card, "name") or "The prior", _number(card, "graphs", "count")
+    n, validation = len(result.names), _validation(card)
+    if not sizes:
+        yield Check("weak", title, f"Its card does not tell from what graphs. {validation}")
+        return
+    words = f"“{name}” learned from {'' if count is None else f'{count:g} '}graphs of "
+    words += f"{min(sizes)} to {max(sizes)} nodes. {validation}"
+    if min(sizes) <= n <= max(sizes):
+        yield Check("note", title, words)
     else:
-        yield Check(
-            "weak",
-            "Where the prior comes from",
-            words + f" This graph has {n} nodes, a size that it never saw.",
-        )
+        unseen = f" This graph has {n} nodes, a size that it never saw."
+        yield Check("weak", title, words + unseen)
+
+
+def _at(card: Any, *path: str) -> Any:
+    """A part of the card; None where it has none."""
+    for key in path:
+        card = card.get(key) if isinstance(card, dict) else None
+    return card
+
+
+def _number(card: dict[str, Any], *path: str) -> float | None:
+    value = _at(card, *path)
+    return value if isinstance(value, int | float) else None
 
 
 def _validation(card: dict[str, Any]) -> str:
     """What the card tells of graphs that training did not see."""
-    best, kind = card["validation"]["best"], OBJECTIVES.get(card["kind"])
+    loss = _number(card, "validation", "best", "loss")
+    kind = OBJECTIVES.get(str(_at(card, "kind")))
+    if loss is None:
+        return "Its card does not tell how it did on graphs that it did not see."
     if kind is None or kind.unit != "bits":
-        return f"Its loss on graphs that it did not see is {best['loss']:.3f}."
-    words = f"On graphs that it did not see it needs {best['loss']:.3f} bits for an unknown pair"
-    half, rate = best.get("unknown=0.5 no data"), best.get("rate unknown=0.5 no data")
+        return f"Its loss on graphs that it did not see is {loss:.3f}."
+    words = f"On graphs that it did not see it needs {loss:.3f} bits for an unknown pair"
+    half, rate = (
+        _number(card, "validation", "best", f"{whose}unknown=0.5 no data")
+        for whose in ("", "rate ")
+    )
     if half is not None and rate is not None:
         words += f"; with half of the pairs unknown and no data {half:.3f}, where the edge rate "
         words += f"needs {rate:.3f}"

@@ -297,8 +297,9 @@ def test_the_download_is_edges_csv(page, result, tmp_path):
     assert download(page, tmp_path / "all.csv") == (tmp_path / "edges.csv").read_bytes()
     page.select_option("#kind", "found")
     download(page, tmp_path / "some.csv")
-    some, all_rows = (pd.read_csv(tmp_path / name) for name in ("some.csv", "all.csv"))
-    kept = all_rows[(all_rows["known"] == 0) & (all_rows["probability"] >= 0.5)]
+    some, all_rows = (pd.read_csv(tmp_path / name, dtype=str) for name in ("some.csv", "all.csv"))
+    found = (all_rows["known"] == "0") & (all_rows["probability"].astype(float) >= 0.5)
+    kept = all_rows[found]
     pd.testing.assert_frame_equal(some, kept.reset_index(drop=True))
 
 

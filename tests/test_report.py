@@ -21,11 +21,11 @@ from graphprior import PartialGGM
 from graphprior.cli.main import app
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
+from graphprior.places import matrix_order, places
 from graphprior.report.card import result_card
 from graphprior.report.charts import matrix_chart
 from graphprior.report.page import report_page, write_report
 from graphprior.report.payload import embedded, packed, payload
-from graphprior.report.places import matrix_order, places
 from graphprior.report.trust import checks, expected_errors
 from graphprior.result import Result
 from graphprior.result_folder import edges_csv, read_result, write_result
@@ -128,8 +128,12 @@ def test_the_page_holds_edges_csv_and_the_exact_probabilities(tmp_path, model):
     assert np.array_equal(exact, result.edge_table()["probability"])
 
 
-def test_every_kind_of_reason_is_shown(model):
-    result = Result.of(model)
+def test_every_kind_of_reason_is_shown_and_beliefs_where_there_are_some(model):
+    plain = Result.of(model)
+    assert [column for column, _ in payload(plain)["parts"]] == [
+        f"{name}_log_odds" for name in Reasons._fields if name != "belief"
+    ]
+    result = replace(plain, reasons=plain.reasons._replace(belief=np.where(plain.U, 1.0, 0.0)))
     columns = edges_csv(result.edge_table()).splitlines()[0].split(",")
     assert [column for column, _ in payload(result)["parts"]] == [
         column for column in columns if column.endswith("_log_odds")

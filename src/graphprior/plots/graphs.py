@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
-from scipy.sparse.csgraph import shortest_path
 
 from graphprior.graphs import Mask, Matrix
+from graphprior.places import places
 from graphprior.plots.canvas import FOUND, KNOWN, LABELS, UNKNOWN, canvas, shortened
 from graphprior.result import Result
 
@@ -18,27 +17,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Places = dict[str, Any]
-LARGEST, PULL = 250, 0.02  # nodes whose distances are kept; pull between nodes of larger graphs
 MOST_FAINT = 1000  # unknown pairs that are drawn as faint lines; more would be a blot
 
 
 def layout(A: Matrix, names: tuple[str, ...]) -> Places:
-    """A place for each node that depends on the graph alone.
-
-    On the page nodes are as far apart as in the graph, and parts that are not
-    connected a step further than usual nodes. Large graphs take springs, and
-    a weak pull of all to all that keeps parts together.
-    """
-    n = len(A)
-    if n <= LARGEST:
-        steps = shortest_path(A, unweighted=True)
-        steps[np.isinf(steps)] = steps[np.isfinite(steps)].mean() + 1
-        apart = {i: dict(enumerate(row)) for i, row in enumerate(steps)}
-        xy = nx.kamada_kawai_layout(nx.from_numpy_array(A), dist=apart)
-    else:
-        pull = A + PULL * (1 - np.eye(n))
-        xy = nx.spring_layout(nx.from_numpy_array(pull), seed=1, iterations=100)
-    return {name: xy[i] for i, name in enumerate(names)}
+    """A place for each node that depends on the graph alone, as in the report."""
+    return dict(zip(names, places(A), strict=True))
 
 
 def draw_edges(

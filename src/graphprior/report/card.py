@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.places import places
 from graphprior.report.assets import template
 from graphprior.report.headline import headline
-from graphprior.report.places import places
 from graphprior.report.trust import checks
 from graphprior.result import Result
 

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from bokeh.resources import Resources
 from markupsafe import Markup
@@ -39,9 +40,19 @@ def write_report(model: Any, path: str | Path, answers: Sequence[Answer] | None 
     if path.is_dir():
         raise GraphPriorError(f"{path} is a folder: give a file to write, such as report.html")
     result = Result.of(model)
-    answers = default_answers(result) if answers is None else answers
+    answers = usual_answers(result) if answers is None else answers
     write_whole(path, report_page(result, answers).encode())
     return path
+
+
+def usual_answers(result: Result) -> list[Answer]:
+    """What the graphs drawn say of the usual quantities, with how sure that is in the title."""
+    titled = []
+    for title, table in default_answers(result):
+        level, draws = table["level"].iloc[0], table["draws"].iloc[0]
+        words = f"{title[0].upper()}{title[1:]} ({draws} graphs drawn; low to high: {level:.0%})"
+        titled.append((words, table.drop(columns=["level", "draws"])))
+    return titled
 
 
 def report_page(result: Result, answers: Sequence[Answer] = ()) -> str:
@@ -95,10 +106,15 @@ def _bokeh() -> str:
 
 
 def _answer(title: str, table: pd.DataFrame) -> dict[str, Any]:
-    """A table as words; numbers to four digits."""
+    """A table as words; numbers to four digits, columns that say nothing left out."""
+    if len(table) > 1:
+        said = [c for c in table if table[c].notna().any() and table[c].nunique(dropna=False) > 1]
+        table = table[said]
     rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
     return {"title": title, "columns": [str(name) for name in table.columns], "rows": rows}
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return f"{value:.3g}" if np.isfinite(value) else "–"
+    return "–" if value is None else str(value)

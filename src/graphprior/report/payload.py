@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from graphprior.engines.posterior import Reasons
+from graphprior.places import matrix_order, places
 from graphprior.report.charts import graph_chart, matrix_chart
 from graphprior.report.colours import CORRELATION, KNOWN, MARK, NODE, PROBABILITY, ramp, states
-from graphprior.report.places import matrix_order, places
 from graphprior.result import Result
 from graphprior.result_folder import edges_csv
 
@@ -57,7 +57,10 @@ def _parts(result: Result) -> list[list[str]]:
     """Column and words of each reason; a new kind of reason is shown by its own name."""
     if result.reasons is None:
         return []
-    return [[f"{name}_log_odds", PARTS.get(name, name.capitalize())] for name in Reasons._fields]
+    told = result.reasons._asdict()
+    # Few users give beliefs: a column of zeros would only puzzle the others.
+    shown = [name for name in Reasons._fields if name != "belief" or told[name].any()]
+    return [[f"{name}_log_odds", PARTS.get(name, name.capitalize())] for name in shown]
 
 
 def packed(content: bytes) -> str:

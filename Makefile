@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint clean figures figures-quick
+.PHONY: demo test lint docs clean figures figures-quick
 
 FIGURES = grids-10 grids-20 ba-10 egonets-50 egonets-full egonets-sweep ergm lambda-tuning illustration
 JOBS ?= 2
@@ -20,6 +20,10 @@ lint: $(VENV)/.developer
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# The documentation as a site, in build/site; warnings are errors.
+docs: $(VENV)/.developer
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # Every figure of the paper: hours. A run that was stopped goes on.
 figures: $(VENV)/.developer

@@ -3,36 +3,25 @@
 import re
 import shlex
 import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parent.parent / "README.md"
+from documents import ROOT, blocks, finished, graphprior
+
+README = ROOT / "README.md"
 
 
-def blocks(language):
-    """Code of a language; all blocks are read in order, so that no end is taken for a start."""
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README.read_text(), re.M | re.S)
-    return [code for name, code in found if name == language]
+def code(language):
+    return [text for name, text in blocks(README) if name == language]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Where `make demo` has run: README's commands start from its result."""
     here = tmp_path_factory.mktemp("readme")
-    run(["demo", "--samples", "3"], here)
+    graphprior(["demo", "--samples", "3"], here)
     return here
-
-
-def run(words, cwd):
-    start = "from graphprior.cli.main import main; main()"
-    done = subprocess.run(
-        [sys.executable, "-c", start, *words], cwd=cwd, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done
 
 
 def test_the_demo_ends_with_a_picture(folder):
@@ -42,15 +31,15 @@ def test_the_demo_ends_with_a_picture(folder):
 
 
 def test_the_estimate_commands_of_the_readme_work(folder):
-    lines = [line for block in blocks("") for line in block.splitlines()]
+    lines = [line for block in code("") for line in block.splitlines()]
     command, many = (line for line in lines if " estimate " in line)
-    run(shlex.split(command)[1:], folder)
+    graphprior(shlex.split(command)[1:], folder)
     assert (folder / "result" / "edges.csv").is_file()
     for part, file in (("tables", "observations.csv"), ("known", "known.csv")):
         (folder / part).mkdir()
         for name in ("first.csv", "second.csv"):
             shutil.copy(folder / "demo-result" / "input" / file, folder / part / name)
-    run(shlex.split(many)[1:], folder)
+    graphprior(shlex.split(many)[1:], folder)
     assert (folder / "results" / "summary.csv").read_text().count("\n") == 3
     for name in ("edges.csv", "result.npz", "graph.graphml"):
         expected = (folder / "result" / name).read_bytes()
@@ -58,26 +47,22 @@ def test_the_estimate_commands_of_the_readme_work(folder):
 
 
 def test_the_python_of_the_readme_works(folder):
-    (code,) = blocks("python")
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "edges" in done.stdout
+    (program,) = code("python")
+    assert "edges" in finished([sys.executable, "-c", program], folder).stdout
 
 
 def test_every_command_of_the_readme_exists():
     from graphprior.cli.main import COMMANDS
 
-    lines = [line for block in blocks("") for line in block.splitlines()]
+    lines = [line for block in code("") for line in block.splitlines()]
     named = {m[1] for line in lines if (m := re.search(r"\bgraphprior (\w+)", line))}
     assert named
     assert named <= set(COMMANDS)
 
 
 def test_the_experiment_of_the_readme_works(folder):
-    lines = [line for block in blocks("") for line in block.splitlines()]
+    lines = [line for block in code("") for line in block.splitlines()]
     (command,) = [line for line in lines if " experiment grids" in line]
-    run(shlex.split(command, comments=True)[1:], folder)
+    graphprior(shlex.split(command, comments=True)[1:], folder)
     written = {path.name for path in (folder / "build" / "grids-10").iterdir()}
     assert {"rows.csv", "table.md", "figure.png", "run.json", "spec.json"} <= written

@@ -18,7 +18,7 @@ from scipy.stats import kurtosis, kurtosistest, skew, skewtest
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from graphprior.edge_table import Matrix
+from graphprior.checks import Matrix
 from graphprior.errors import GraphPriorError
 
 TRANSFORMS = ("none", "standardise", "log", "normal-scores")

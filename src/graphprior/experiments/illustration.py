@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from graphprior.baselines.langevin import prior_once
-from graphprior.errors import GraphPriorError
 from graphprior.estimate import PartialGGM
 from graphprior.experiments.folder import claim, save_figure, save_provenance, save_table
 from graphprior.experiments.run import Options, Report
@@ -69,8 +68,7 @@ class Illustration:
 
     def run(self, out: Path, options: Options, report: Report) -> str:
         """Solve the problem both ways and draw the steps."""
-        if options.methods or options.graphs or options.full:
-            raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
+        options.refuse_choice(self.name)
         A = self.spec.graph("test", self.graph)
         spec = options.of(self.spec)
         claim(out, self.name, spec, options.replace)

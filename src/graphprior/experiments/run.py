@@ -59,6 +59,11 @@ class Options:
         """The spec as these options change it."""
         return replace(spec, T=2, tuning_graphs=2, graphs=2) if self.quick else spec
 
+    def refuse_choice(self, name: str) -> None:
+        """For a figure that compares nothing along x: there is nothing to choose."""
+        if self.methods or self.graphs or self.full:
+            raise GraphPriorError(f"{name} has neither --methods nor --graphs nor --full")
+
 
 class Experiment(Protocol):
     """A figure of the paper that can be run."""
@@ -118,7 +123,7 @@ class Comparison:
 
 
 class _Probe(Setting):
-    """A setting that notes which priors a method asks for."""
+    """A setting that refuses a prior that is not shipped, without reading any."""
 
     def prior(self, kind: str) -> str:
         name = super().prior(kind)

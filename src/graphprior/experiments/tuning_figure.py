@@ -11,7 +11,6 @@ import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
 
-from graphprior.errors import GraphPriorError
 from graphprior.experiments.folder import (
     JOURNAL,
     claim,
@@ -77,8 +76,7 @@ class TuningFigure:
 
     def run(self, out: Path, options: Options, report: Report) -> str:
         """Tune on training graphs, then draw."""
-        if options.methods or options.graphs or options.full:
-            raise GraphPriorError(f"{self.name} has neither --methods nor --graphs nor --full")
+        options.refuse_choice(self.name)
         spec = options.of(self.spec)
         spec.graph("train", 0)
         claim(out, self.name, spec, options.replace)

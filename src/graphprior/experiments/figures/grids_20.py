@@ -1,23 +1,17 @@
 """Grids with a fifth of the pairs unknown."""
 
+from dataclasses import replace
+
+from graphprior.experiments.figures.grids_10 import EXPERIMENT as GRIDS_10
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import BUDGETS, FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import BUDGETS, Budget, Unknown
 
 EXPERIMENT = Comparison(
-    Spec(
+    replace(
+        GRIDS_10.spec,
         name="grids-20",
         title="Grids, 20% unknown",
-        dataset="grids",
         unknown=Unknown(share=0.2),
-        xs=RATIOS,
-        x_name="k/|U|",
-        k_per="unknown pair",
-        methods=(*FAST, "LPost", "LPr"),
-        priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
-        budgets={
-            **BUDGETS,
-            "LPost": Budget(4, (0.35, 2.0)),
-            "LPr": Budget(4),
-        },
+        budgets={**BUDGETS, "LPost": Budget(4, (0.35, 2.0)), "LPr": Budget(4)},
     )
 )

@@ -1,0 +1,66 @@
+"""Every code block of the documentation runs, page by page, in a folder where the demo has run."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from documents import ROOT, blocks, finished, graphprior
+
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+# Blocks that show what a program printed, or a file's content.
+SHOWN = {"text", "csv", "json"}
+RUN = {"python", "sh"}
+
+
+def name(path):
+    return str(path.relative_to(ROOT / "docs"))
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    here = tmp_path_factory.mktemp("docs")
+    graphprior(["demo", "--samples", "3"], here)
+    return here / "demo-result"
+
+
+def steps(path):
+    """Neighbouring python blocks are one program with one memory; shell runs where it stands."""
+    code = [(language, text) for language, text in blocks(path) if language in RUN]
+    return code
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_has_a_language_that_is_run_or_shown(page):
+    assert {language for language, _ in blocks(page)} <= RUN | SHOWN
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if steps(p)], ids=name)
+def test_the_code_of_a_page_runs(page, demo, tmp_path):
+    shutil.copytree(demo, tmp_path / "demo-result")
+    program = []
+    for language, text in steps(page):
+        if language == "sh":
+            text = f"_shell({text!r})\n"
+        program.append(text)
+    start = (
+        "import sys\n"
+        f"sys.path.insert(0, {str(ROOT / 'tests')!r})\n"
+        "from documents import shell\n"
+        "def _shell(code):\n    print(shell(code, '.').stdout)\n"
+    )
+    (tmp_path / "page.py").write_text(start + "".join(program), "utf-8")
+    finished([sys.executable, "page.py"], tmp_path)
+
+
+def test_the_site_builds_without_a_warning(tmp_path):
+    mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
+    done = subprocess.run(
+        mkdocs, cwd=ROOT, capture_output=True, text=True, check=False,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "index.html").is_file()
+    assert (tmp_path / "results" / "overview" / "curves.png").is_file()

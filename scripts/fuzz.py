@@ -13,8 +13,7 @@ import tempfile
 import time
 import traceback
 import zlib
-from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
@@ -59,29 +58,32 @@ def fuzz(name: str, examples: int, seed: int) -> dict:
     return {"reader": name, **counts, "seconds": seconds}
 
 
-def run_each(names: list[str], examples: int, seed: int) -> Iterator[dict]:
-    """A process for each, forked from one that has imported all."""
-    for name in names:
-        with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
-            try:
-                row = pool.submit(fuzz, name, examples, seed).result()
-            except BrokenProcessPool:
-                row = {"reader": name, "inputs": 0, "refused": 0, "accepted": 0, "crashed": 1}
-        print(row, flush=True)
-        yield row
+def run_one(name: str, examples: int, seed: int) -> dict:
+    """In a process of its own, forked from one that has imported all."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        try:
+            row = pool.submit(fuzz, name, examples, seed).result()
+        except BrokenProcessPool:
+            row = {"reader": name, "inputs": 0, "refused": 0, "accepted": 0, "crashed": 1}
+    print(row, flush=True)
+    return row
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--examples", type=int, default=10000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--reader", action="append", help="these readers only")
     parser.add_argument("--out", type=Path, default=ROOT / "results" / "fuzz")
     options = parser.parse_args()
     code = commit()  # before a long run in which the checkout may move on
     with tempfile.TemporaryDirectory() as made:
         names = options.reader or list(readers(Path(made)))
-    rows = pd.DataFrame(run_each(names, options.examples, options.seed))
+    with ThreadPoolExecutor(options.jobs) as jobs:
+        rows = pd.DataFrame(
+            jobs.map(lambda name: run_one(name, options.examples, options.seed), names)
+        )
     run = {
         "command": f"python scripts/fuzz.py --examples {options.examples} --seed {options.seed}",
         "commit": code,

@@ -15,7 +15,6 @@ ORDER = [
     "provenance",
     "guards",
     "checks",
-    "edge_table",
     "beliefs",
     "graphs",
     "tables",

@@ -1,21 +1,24 @@
 """Tables of every format say the same, and what cannot be read is refused with words."""
 
 import gzip
+import json
 import sys
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 from graphprior import inputs
+from graphprior.cli.main import app
 from graphprior.cohort import find_tables
-from graphprior.edge_table import Row, read_rows
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import align_known, hide
+from graphprior.graphs import align_beliefs_too, hide
 from graphprior.inputs import Reading
 from graphprior.known_files import read_beliefs, read_known
 from graphprior.observations import read_observations
+from graphprior.result_folder import read_result
 from graphprior.tables import SUFFIXES, guess_separator, stem_of
 from oracles import random_graph
 
@@ -214,30 +217,24 @@ def test_columns_may_stand_in_any_order(tmp_path):
     assert np.isnan(read_known(path, FOUR)[0, 1])
 
 
-def test_a_question_mark_keeps_a_pair_unknown(tmp_path):
-    (path := tmp_path / "k.csv").write_text("source,target,present\na,b,?\n")
-    known = read_known(path, FOUR, others="absent")
-    assert np.argwhere(np.isnan(known)).tolist() == [[0, 1], [1, 0]]
-
-
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (Row("a", "b", "1", "0.5"), "known or believed"),
-        (Row("a", "b", "", "1"), "between 0 and 1"),
-        (Row("a", "b", "", "0"), "between 0 and 1"),
-        (Row("a", "b", "", "-0.5"), "between 0 and 1"),
-        (Row("a", "b", "", "often"), "between 0 and 1"),
-        (Row("a", "b"), "present = ''"),
-        (Row("a", "z", "1"), "'z' is no column"),
-        (Row("b", "c", "1"), "row 3 contradicts"),
-        (Row("b", "c", "?"), "row 3 contradicts"),
-        (Row("b", "c", "", "0.3"), "row 3 contradicts"),
+        ("a,b,1,0.5", "expected exactly one"),
+        ("a,b,,", "expected exactly one"),
+        ("a,b,,1", "between 0 and 1"),
+        ("a,b,,0", "between 0 and 1"),
+        ("a,b,,often", "between 0 and 1"),
+        ("a,z,1,", "'z' is no column"),
+        ("b,c,1,", "row 3 contradicts"),
+        ("b,c,,0.3", "row 3 contradicts"),
     ],
 )
-def test_a_row_that_says_nothing_clear_is_refused(row, message):
+def test_a_row_that_says_nothing_clear_is_refused(tmp_path, row, message):
+    header = "source,target,present,probability"
+    (path := tmp_path / "k.csv").write_text(f"{header}\nc,b,0,\n{row}\n")
     with refused(message):
-        read_rows([Row("c", "b", "0"), row], FOUR)
+        read_known(path, FOUR)
 
 
 def test_a_matrix_leaves_no_others(tmp_path, rng):
@@ -251,8 +248,10 @@ def test_a_matrix_leaves_no_others(tmp_path, rng):
 
 def test_a_frame_in_memory_tells_what_its_file_tells(tmp_path):
     table = pd.DataFrame(ROWS, columns=["source", "target", "present", "probability"])
-    from_file = read_known(told(".csv", tmp_path), FOUR)
-    np.testing.assert_array_equal(align_known(table, FOUR), from_file)
+    path = told(".csv", tmp_path)
+    known, beliefs = align_beliefs_too(table, None, FOUR)
+    np.testing.assert_array_equal(known, read_known(path, FOUR))
+    np.testing.assert_array_equal(beliefs, read_beliefs(path, FOUR))
 
 
 @pytest.mark.parametrize("key", ["name", "label"])
@@ -317,3 +316,43 @@ def test_a_gzipped_table_beyond_all_bounds_is_refused(tmp_path, monkeypatch):
     assert path.stat().st_size < 10**4
     with refused("unfolds to more than"):
         read_observations(path)
+
+
+def run(words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.mark.parametrize("missing", ["em", "pairwise"])
+def test_the_command_reads_transforms_and_tells(tmp_path, rng, missing):
+    X = pd.DataFrame(rng.lognormal(size=(60, 4)), columns=FOUR)
+    X.iloc[3, 1] = np.nan
+    X.to_excel(path := tmp_path / "x.xlsx", sheet_name="s", index=False)
+    words = ["estimate", path, "--known", told(".graphml", tmp_path), "--transform", "log"]
+    assert isinstance(run([*words, "--out", tmp_path / "no"]).exception, GraphPriorError)
+    assert not (tmp_path / "no").exists()
+    words += ["--missing", missing, "--others", "absent", "--sheet", "s"]
+    done = run([*words, "--out", tmp_path / "out"])
+    assert done.exit_code == 0, done.exception
+    result = read_result(tmp_path / "out")
+    reading = {"transform": "log", "others": "absent", "sheet": "s", "index": None}
+    assert result.run["reading"] == reading
+    assert result.run["arguments"]["missing"] == missing
+    assert result.diagnostics["believed_pairs"] == 1
+    assert np.argwhere(np.isnan(result.known)).tolist() == [[2, 3], [3, 2]]
+
+
+def test_each_table_of_a_cohort_is_read_the_same_way(tmp_path, rng):
+    X = pd.DataFrame(rng.lognormal(size=(60, 4)), columns=FOUR)
+    (tmp_path / "data").mkdir()
+    for suffix in (".parquet", ".npz"):
+        WRITERS[suffix](X, tmp_path / "data" / f"t{suffix[1]}{suffix}")
+    words = ["estimate", tmp_path / "data", "--each", "--known", told(".csv", tmp_path)]
+    words += ["--transform", "normal-scores", "--out", tmp_path / "out"]
+    done = run(words)
+    assert done.exit_code == 0, done.exception
+    first, second = (read_result(tmp_path / "out" / name) for name in ("tn", "tp"))
+    np.testing.assert_array_equal(first.edge_probabilities, second.edge_probabilities)
+    assert first.run["reading"]["transform"] == "normal-scores"
+    told_of = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert told_of["reading"] == first.run["reading"]
+    assert isinstance(run([*words, "--others", "absent"]).exception, GraphPriorError)

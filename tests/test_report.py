@@ -277,7 +277,7 @@ def test_answers_are_shown_as_tables(model):
     tables = [("Degree of Ada", pd.DataFrame({"low": [1.23456], "words": ["many"]}))]
     page = report_page(Result.of(model), tables)
     assert "Degree of Ada" in page
-    assert "<td>1.235</td><td>many</td>" in page
+    assert "<td>1.23</td><td>many</td>" in page
     assert 'id="answers"' not in report_page(Result.of(model))
 
 

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from graphprior import Schedule
-from graphprior.edge_table import known_from_edge_table
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Problem, check_known, hide, unvech
+from graphprior.graphs import Problem, check_known, hide, known_from_edge_table, unvech
 from graphprior.inputs import file_hash
 from graphprior.known_files import read_known
 from graphprior.observations import read_observations

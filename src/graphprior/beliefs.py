@@ -14,11 +14,17 @@ import numpy as np
 from graphprior.checks import (
     Matrix,
     as_square,
+    listed_pairs,
     match_names,
     refuse_first,
     refuse_one_sided,
 )
 from graphprior.errors import GraphPriorError
+
+EDGE_TABLE = ["source", "target", "present"]
+BELIEF_TABLE = [*EDGE_TABLE, "probability"]
+PRESENT = {"1": 1.0, "1.0": 1.0, "True": 1.0, "0": 0.0, "0.0": 0.0, "False": 0.0}
+EMPTY = ("", "nan", "NaN", "NA", "<NA>", "None", "?")
 
 
 def no_beliefs(n: int) -> Matrix:
@@ -73,3 +79,50 @@ def refuse_known_beliefs(beliefs: Matrix, known: Matrix, names: Sequence[str]) -
             f"({known[i, j]:g}): a pair is known or believed; make one of them nan "
             f"({len(both) // 2} such pairs)"
         )
+
+
+def read_edge_table(
+    rows: Any, names: Sequence[str], source: str, columns: Sequence[str] = BELIEF_TABLE
+) -> tuple[Matrix, Matrix]:
+    """What is known and what is believed, by rows (source, target, present[, probability]).
+
+    A row has exactly one of present and probability. Both matrices are nan on
+    the diagonal and on pairs that no row speaks of.
+    """
+    known, beliefs = no_beliefs(len(names)), no_beliefs(len(names))
+    for where, i, j, (present, *rest) in listed_pairs(rows, columns, names, source):
+        probability = rest[0] if rest else ""
+        if rest and (present in EMPTY) == (probability in EMPTY):
+            raise GraphPriorError(
+                f"{where} has present = {present!r} and probability = {probability!r}: "
+                "expected exactly one of them, the other empty"
+            )
+        certain = probability in EMPTY
+        told = known if certain else beliefs
+        value = _present(present, where) if certain else _probability(probability, where)
+        other = beliefs if certain else known
+        if not np.isnan(other[i, j]) or (not np.isnan(told[i, j]) and told[i, j] != value):
+            raise GraphPriorError(
+                f"{where} contradicts an earlier row about {names[i]!r} and {names[j]!r}"
+            )
+        told[i, j] = told[j, i] = value
+    return known, beliefs
+
+
+def _present(word: str, where: str) -> float:
+    if word not in PRESENT:
+        raise GraphPriorError(f"{where}: present = {word!r}: expected 1 (edge) or 0 (no edge)")
+    return PRESENT[word]
+
+
+def _probability(word: str, where: str) -> float:
+    try:
+        p = float(word)
+    except ValueError:
+        p = np.nan
+    if not 0 < p < 1:
+        raise GraphPriorError(
+            f"{where}: probability = {word!r}: expected a number between 0 and 1, both excluded; "
+            "what is certain goes to present"
+        )
+    return p

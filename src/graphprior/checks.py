@@ -1,8 +1,8 @@
-"""A user's tables: observations, names, matrices matched by name."""
+"""A user's tables: observations, names, matrices matched by name, lists of pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -148,3 +148,24 @@ def refuse_first(bad: Mask, A: Matrix, name: str, rule: str) -> None:
         raise GraphPriorError(
             f"{name}[{i}, {j}] = {A[i, j]:g}{mirror}: {rule} ({int(bad.sum())} such entries)"
         )
+
+
+def listed_pairs(
+    rows: Iterable[Any], columns: Sequence[str], names: Sequence[str], source: str
+) -> Iterator[tuple[str, int, int, list[str]]]:
+    """Where a row of an edge table stands, its pair i, j, and its other entries as words."""
+    index = {name: i for i, name in enumerate(names)}
+    for number, row in enumerate(rows, start=2):
+        where = f"{source} row {number}"
+        if len(row) != len(columns):
+            raise GraphPriorError(f"{where} has {len(row)} entries: expected {', '.join(columns)}")
+        a, b, *rest = (str(entry).strip() for entry in row)
+        for name in (a, b):
+            if name not in index:
+                raise GraphPriorError(
+                    f"{where}: {name!r} is no column of X "
+                    f"(X has {', '.join(list(names)[:5])}{', ...' if len(names) > 5 else ''})"
+                )
+        if a == b:
+            raise GraphPriorError(f"{where}: {a!r} is paired with itself")
+        yield where, index[a], index[b], rest

@@ -15,7 +15,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphprior.beliefs import align_beliefs, join_beliefs, no_beliefs, refuse_known_beliefs
+from graphprior.beliefs import (
+    BELIEF_TABLE,
+    align_beliefs,
+    join_beliefs,
+    no_beliefs,
+    read_edge_table,
+    refuse_known_beliefs,
+)
+from graphprior.beliefs import EDGE_TABLE as EDGE_TABLE
 from graphprior.checks import Mask as Mask
 from graphprior.checks import Matrix as Matrix
 from graphprior.checks import (
@@ -27,7 +35,6 @@ from graphprior.checks import (
     refuse_first,
     refuse_one_sided,
 )
-from graphprior.edge_table import is_edge_table, read_rows, rows_of
 from graphprior.errors import GraphPriorError
 
 
@@ -103,23 +110,34 @@ def check_known(known: Any, n: int | None = None, name: str = "known") -> Matrix
 def align_known(known: Any, names: Sequence[str]) -> Matrix:
     """``known`` in the order of ``names``: an array as it is, a DataFrame matched by name.
 
-    A DataFrame is a named matrix, or an edge table with columns source, target, present,
-    in which a row with a ``probability`` leaves its pair unknown.
+    A DataFrame is a named matrix, or an edge table with columns source, target, present.
     """
     if not hasattr(known, "columns"):
         return check_known(known, n=len(names))
-    if is_edge_table(known.columns):
-        return read_rows(rows_of(known), names).known
+    if sorted(map(str, known.columns)) == sorted(EDGE_TABLE):
+        # Column by column: one array of all would turn whole numbers into others.
+        return known_from_edge_table(zip(*(known[c] for c in EDGE_TABLE), strict=True), names)
     return check_known(match_names(known, names, "known"), n=len(names))
+
+
+def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known") -> Matrix:
+    """The matrix that an edge table (source, target, present) describes."""
+    known, _ = read_edge_table(rows, names, source, EDGE_TABLE)
+    np.fill_diagonal(known, 0.0)
+    return known
 
 
 def align_beliefs_too(known: Any, beliefs: Any, names: Sequence[str]) -> tuple[Matrix, Matrix]:
     """What is known and what is believed; an edge table with probabilities tells of both."""
     n = len(names)
     P = no_beliefs(n) if beliefs is None else align_beliefs(beliefs, names)
-    A = nothing_known(n) if known is None else align_known(known, names)
-    if is_edge_table(getattr(known, "columns", ())):
-        P = join_beliefs(read_rows(rows_of(known), names).beliefs, P, names)
+    if sorted(map(str, getattr(known, "columns", ()))) == sorted(BELIEF_TABLE):
+        rows = zip(*(known[c] for c in BELIEF_TABLE), strict=True)
+        A, listed = read_edge_table(rows, names, "known")
+        np.fill_diagonal(A, 0.0)
+        P = join_beliefs(listed, P, names)
+    else:
+        A = nothing_known(n) if known is None else align_known(known, names)
     refuse_known_beliefs(P, A, names)
     return A, P
 

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from graphprior.checks import Matrix
-from graphprior.edge_table import OTHERS
 from graphprior.errors import GraphPriorError
-from graphprior.known_files import read_beliefs, read_known
+from graphprior.graphs import Matrix
+from graphprior.known_files import check_others, read_beliefs, read_known
 from graphprior.observations import read_observations
 from graphprior.provenance import machine, versions
 from graphprior.transforms import check_transform, transform_table
@@ -27,8 +26,7 @@ class Given(NamedTuple):
 
     def fit(self, model: Any) -> Any:
         """The model, fitted."""
-        believed = {} if self.beliefs is None else {"beliefs": self.beliefs}
-        return model.fit(self.X, known=self.known, **believed)
+        return model.fit(self.X, known=self.known, beliefs=self.beliefs)
 
 
 @dataclass(frozen=True)
@@ -45,8 +43,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         check_transform(self.transform)
-        if self.others not in OTHERS:
-            raise GraphPriorError(f"others is {self.others!r}: expected {' or '.join(OTHERS)}")
+        check_others(self.others)
 
     def read(self, data: Path, known: Path | None) -> Given:
         """A table, and the known part and beliefs of one file."""

@@ -9,22 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from graphprior.checks import Matrix
-from graphprior.edge_table import Others, Row, Told, is_edge_table, read_rows, rows_of
+from graphprior.beliefs import BELIEF_TABLE, EDGE_TABLE, read_edge_table
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import align_known
+from graphprior.graphs import Matrix, align_known
 from graphprior.guards import existing_file, read_graphml
 from graphprior.tables import SUFFIXES as TABLES
 from graphprior.tables import Header, read_table
 
+Others = Literal["unknown", "absent"]
+OTHERS = ("unknown", "absent")
 GRAPHML = ".graphml"
 SUFFIXES = (*(suffix for suffix in TABLES if suffix != ".npz"), GRAPHML)
 UNKNOWN = {"": "nan", "NA": "nan", "NaN": "nan", "?": "nan"}
+
+
+class Told(NamedTuple):
+    """What an edge table or GraphML says; nan where it says nothing."""
+
+    known: Matrix
+    beliefs: Matrix
+
+    def with_others(self, others: str) -> Matrix:
+        """Known, where pairs that are not mentioned are ``others``: unknown or absent."""
+        check_others(others)
+        silent = np.isnan(self.known) & np.isnan(self.beliefs)
+        known = np.where(silent, 0.0 if others == "absent" else np.nan, self.known)
+        np.fill_diagonal(known, 0.0)
+        return known
+
+
+def check_others(others: str) -> str:
+    """One of `OTHERS`."""
+    if others not in OTHERS:
+        raise GraphPriorError(f"others is {others!r}: expected {' or '.join(OTHERS)}")
+    return others
 
 
 def read_known(
@@ -54,18 +77,31 @@ def _read(path: Path, names: Sequence[str], sheet: str | None) -> Told | Matrix:
     if existing_file(path).suffix.lower() == GRAPHML:
         if sheet is not None:
             raise GraphPriorError(f"{path} has no sheets: --sheet is for .xlsx")
-        return read_rows(_graphml_rows(path, names), names, path.name)
+        return Told(*read_edge_table(_graphml_rows(path, names), names, path.name))
     header, cells = read_table(path, sheet, text=True)
     cells.columns = pd.Index(header)
     # A matrix of variables called source and target has a column more, the row names.
-    if is_edge_table(header) and sorted(header[1:]) != sorted(names):
-        return read_rows(rows_of(cells), names, path.name)
+    if _is_edge_table(header) and sorted(header[1:]) != sorted(names):
+        return _edge_table(cells, names, path.name)
     if ("source" in header or "target" in header) and sorted(header[1:]) != sorted(names):
         raise GraphPriorError(
             f"{path}: columns are {header}: an edge table has exactly source, target, "
             "and present or probability or both"
         )
     return _matrix(header, cells, names)
+
+
+def _is_edge_table(header: Header) -> bool:
+    """Whether columns are source, target and present or probability or both, in any order."""
+    needed = {"source", "target"}
+    return len(header) == len(set(header)) and needed < set(header) <= set(BELIEF_TABLE)
+
+
+def _edge_table(cells: pd.DataFrame, names: Sequence[str], source: str) -> Told:
+    columns = BELIEF_TABLE if "probability" in cells else EDGE_TABLE
+    if "present" not in cells:
+        cells = cells.assign(present="")
+    return Told(*read_edge_table(cells[columns].to_numpy(str), names, source, columns))
 
 
 def _matrix(header: Header, cells: pd.DataFrame, names: Sequence[str]) -> Matrix:
@@ -75,7 +111,7 @@ def _matrix(header: Header, cells: pd.DataFrame, names: Sequence[str]) -> Matrix
     return align_known(table, names)
 
 
-def _graphml_rows(path: Path, names: Sequence[str]) -> list[Row]:
+def _graphml_rows(path: Path, names: Sequence[str]) -> list[tuple[str, str, str, str]]:
     """Edges as rows; nodes are variables by id, or by attribute ``name`` or ``label``."""
     graph = read_graphml(path)
     if graph.is_directed():
@@ -84,7 +120,7 @@ def _graphml_rows(path: Path, names: Sequence[str]) -> list[Row]:
     rows = []
     for a, b, told in graph.edges(data=True):
         present, belief = _word(told.get("present")), _word(told.get("probability"))
-        rows.append(Row(label[a], label[b], present if present + belief else "1", belief))
+        rows.append((label[a], label[b], present if present + belief else "1", belief))
     return rows
 
 

@@ -118,14 +118,13 @@ def estimate_command(
         "variant": variant,
         "hidden": hidden,
         "temper": temper,
+        "missing": missing,
         "n_samples": samples,
         "threshold": threshold,
         "p_m": None if margin < 0 else margin,
         "device": device,
         "random_state": seed,
     }
-    if missing != "refuse":
-        arguments["missing"] = missing
     reading = Reading(transform, others, sheet, index)
     if each:
         cohort = Cohort(find_tables(data, known), prior, arguments, pictures, reading)

@@ -139,7 +139,7 @@ def test_a_belief_about_a_known_pair_is_refused():
         (
             ["1", "0"],
             ["0.5", ""],
-            "row 2 says present = '1' and probability = '0.5': a pair is known",
+            "row 2 has present = '1' and probability = '0.5': expected exac",
         ),
         (["", "0"], ["", ""], "row 2 has present = '' and probability = ''"),
         (["", "0"], ["1.5", ""], "row 2: probability = '1.5': expected a number between 0 and 1"),

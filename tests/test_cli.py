@@ -254,8 +254,7 @@ BAD_GRAPHS = {
     "missing": (None, "no such file"),
     "none.json": ("{}", "0 training graph(s)"),
     "one.json": ('{"a": [[0, 1]]}', "1 training graph(s)"),
-    "small.json": ('{"a": [[0, 1]], "b": []}', "graph 1 has 0 node(s)"),
-    "loop.json": ('{"a": [[0, 1]], "b": [[1, 1]]}', "loop.json graph b"),
+    "small.json": ('{"a": [[0, 1]], "b": []}', "1 training graph(s)"),
     "weights.json": ('{"a": [[0, 1]], "b": [[0, 1, 5]]}', "weights.json"),
     "cut.npz": ("PK", "cut.npz is not a set of graphs"),
     "graphs.txt": ("a b\n", "graphs.txt"),
@@ -273,6 +272,16 @@ def test_train_refuses_a_bad_set_of_graphs_and_writes_nothing(here, tmp_path, na
     before = listing(tmp_path)
     assert_refused(here("train", name, "--out", "new/prior.safetensors", *SMALL), word)
     assert listing(tmp_path) == before
+
+
+def test_train_tells_what_it_mended_and_left_out(here, tmp_path):
+    (tmp_path / "g.json").write_text('{"a": [[0, 1]], "b": [[0, 1], [1, 1]], "c": []}')
+    outcome = here("train", "g.json", "--out", "p.safetensors", *SMALL)
+    assert outcome.code == 0
+    assert "2 graphs of 2 to 2 nodes, density 1.000" in outcome.err
+    assert "graphs of fewer than 2 nodes left out: 1; loops dropped: 1" in outcome.err
+    facts = json.loads((tmp_path / "p.json").read_text())["graphs"]
+    assert facts["changes"] == {"graphs of fewer than 2 nodes left out": 1, "loops dropped": 1}
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,8 @@ def find_tables(folder: Path, known: Path | None) -> tuple[Table, ...]:
         found[name] = path
     if not found:
         raise GraphPriorError(f"{folder} holds no table: expected files *{', *'.join(SUFFIXES)}")
-    return tuple(Table(name, path, _known_of(path, known)) for name, path in found.items())
+    by_name = _known_by_name(known)
+    return tuple(Table(name, path, _known_of(path, known, by_name)) for name, path in found.items())
 
 
 def _absolute(path: Path | str) -> Path:
@@ -117,17 +118,28 @@ def _refuse_name(path: Path) -> None:
         raise GraphPriorError(f"{path.name!r}: its name is not UTF-8; rename the table") from None
 
 
-def _known_of(path: Path, known: Path | None) -> Path | None:
+def _known_by_name(known: Path | None) -> dict[str, list[Path]]:
+    """Files of a folder of known parts by their tables' names; none where it is one file."""
+    found: dict[str, list[Path]] = {}
+    for path in sorted(_absolute(known).iterdir()) if known is not None and known.is_dir() else ():
+        if suffix_of(path) in KNOWN_SUFFIXES and path.is_file():
+            found.setdefault(stem_of(path), []).append(path)
+    return found
+
+
+def _known_of(path: Path, known: Path | None, by_name: dict[str, list[Path]]) -> Path | None:
     if known is None or not known.is_dir():
         return None if known is None else _absolute(known)
-    own = [
-        p for p in (_absolute(known) / (stem_of(path) + s) for s in KNOWN_SUFFIXES) if p.is_file()
-    ]
-    if len(own) != 1:
+    own = by_name.get(stem_of(path), [])
+    if not own:
         raise GraphPriorError(
-            f"--known {known} has {len(own) or 'no'} {stem_of(path)}.*: a folder holds one file of "
-            f"the same name as {path.name} for each table, in any format (with only the header "
-            "source,target,present where nothing is known)"
+            f"--known {known} has no {path.name}: a folder holds a file of the same name for each "
+            "table, in any format (with only the header source,target,present where nothing is "
+            "known)"
+        )
+    if len(own) > 1:
+        raise GraphPriorError(
+            f"--known {known} has {own[0].name} and {own[1].name} for {path.name}: keep one"
         )
     return own[0]
 

@@ -215,9 +215,8 @@ def train_command(
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
     config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
     facts = {**describe_graphs(found), "licence": licence}
-    console().print(summary(facts))
     state = _start(found.graphs, out, config, restart, str(resolve_device(device)))
-    console().print(f"{count_parameters(state.network)} parameters")
+    console().print(f"{summary(facts)}\n{count_parameters(state.network)} parameters")
     if not _run(found.graphs, out, config, state, checkpoint_seconds):
         console().print(
             f"stopped at step {state.step} of {steps}; the same command goes on from there"

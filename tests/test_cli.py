@@ -613,7 +613,7 @@ def wait_for_step(process, folder, step):
 def test_training_as_a_process_prints_json_alone_and_no_bar(uninterrupted):
     folder, (_, out, err) = uninterrupted
     assert strict_json(out) == read_card(folder / "prior.safetensors")
-    assert [line.split()[0] for line in err.splitlines()] == ["6", "wrote"]
+    assert [line.split()[0] for line in err.splitlines()] == ["6", "102408", "wrote"]
     assert listing(folder).keys() == {"graphs.npz", "prior.safetensors", "prior.json"}
 
 

@@ -21,6 +21,7 @@ from graphprior import answer, cohort, save_prior, work
 from graphprior.cli.main import main
 from graphprior.cohort import COLUMNS, JOURNAL, LOG, find_tables
 from graphprior.graphs import hide
+from graphprior.inputs import Reading
 from graphprior.prior.network import EvidenceNetwork, EvidenceNetworkConfig, EvidenceNetworkPrior
 from graphprior.work import journal
 from oracles import random_graph
@@ -84,7 +85,8 @@ def test_a_table_among_many_is_answered_as_if_it_were_alone(here, tables, option
     one, of_many = listing(tables / "one"), listing(tables / "many" / Path(name).stem)
     plain = {k: v for k, v in one.items() if k not in ("picture.png", "report.html")}
     assert of_many == (one if pictures else plain)
-    assert len(of_many) == (6 if pictures else 4)
+    drawn = "--engine" in options
+    assert len(of_many) == 4 + 2 * pictures + drawn
 
 
 def test_a_row_of_the_summary_tells_what_the_folder_holds(here, tables):
@@ -427,6 +429,7 @@ def text(tables, monkeypatch):
     told = {
         "name": found.name, "data": str(found.data), "known": None, "prior": None,
         "prior_sha256": None, "arguments": {"random_state": 0}, "pictures": False,
+        "reading": Reading().facts(),
         "inputs": cohort.input_hashes(found.data, None),
         "unfinished": str(tables / "unfinished"), "out": str(tables / "result"),
     }  # fmt: skip

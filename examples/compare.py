@@ -26,9 +26,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import pandas as pd
 import typer
-from contenders import Answer, Ours, contenders, prior_file
-from tables import figure, rows_of, summary_of, table
 
+from contenders import Answer, Ours, contenders, prior_file
 from graphprior.baselines.registry import unavailable
 from graphprior.cli.common import console, progress
 from graphprior.covariance import standardise
@@ -48,6 +47,7 @@ from graphprior.prior.store import write_whole
 from graphprior.result import Result
 from graphprior.result_folder import whole_folder, write_result
 from graphprior.work import Place, do, journal
+from tables import figure, rows_of, summary_of, table
 
 DIGITS = 5
 QUICK = 2  # repeats

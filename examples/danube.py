@@ -11,9 +11,9 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
+
 from compare import Case, Sample, main
 from graph_files import data_file
-
 from graphprior.graphs import Matrix
 from graphprior.graphsets import from_edges
 
@@ -41,11 +41,11 @@ CASE = Case(
     title="The upper Danube from its floods",
     draw=draw,
     ks=(40, 100, 428),
-    shares=(0.2, 0.5, 0.8),
+    shares=(0.2, 0.5),
     prior="rivers",
     wrong="egonets",
     repeats=20,
-    budgets={"gibbs": 10, "BDgraph": 3},
+    budgets={"gibbs": 10, "BDgraph": 2},
 )
 
 if __name__ == "__main__":

@@ -15,12 +15,12 @@ from functools import cache, partial
 
 import numpy as np
 import pandas as pd
+
 from compare import Case, Sample, main
 from graph_files import data_file
-from moral_graphs import moral_graph
-
 from graphprior.ggm import simulate_observations
 from graphprior.graphs import Matrix
+from moral_graphs import moral_graph
 
 SOURCE = "the networks ecoli70 and arth150 of bnlearn's repository"
 

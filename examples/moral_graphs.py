@@ -7,14 +7,14 @@ how many parents there are, varies from network to network.
 
     python examples/moral_graphs.py build/moral.npz
     graphprior train build/moral.npz --out examples/priors/moral.safetensors \
-        --steps 1500 --batch 8 --licence MIT
+        --steps 600 --batch 8 --licence MIT
 """
 
 from __future__ import annotations
 
 import numpy as np
-from graph_files import write_graphs
 
+from graph_files import write_graphs
 from graphprior.graphs import Matrix
 
 SIZES = (30, 60)

@@ -12,10 +12,10 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from compare import Case, Sample, main
-from graph_files import data_file
 from scipy.stats import norm
 
+from compare import Case, Sample, main
+from graph_files import data_file
 from graphprior.graphs import Matrix, unvech
 
 SOURCE = "the supplement of doi:10.1126/science.1105809"

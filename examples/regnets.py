@@ -4,14 +4,14 @@ Make the set and learn from it:
 
     python examples/regnets.py build/regnets.npz
     graphprior train build/regnets.npz --out build/priors/regnets.safetensors \
-        --steps 1200 --batch 8 --licence "topology of published models"
+        --steps 800 --batch 8 --licence "topology of published models"
 """
 
 from __future__ import annotations
 
 import numpy as np
-from graph_files import data_file, write_graphs
 
+from graph_files import data_file, write_graphs
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_npz
 

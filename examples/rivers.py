@@ -8,17 +8,17 @@ next one downstream.
 
     python examples/rivers.py build/rivers.npz
     graphprior train build/rivers.npz --out examples/priors/rivers.safetensors \
-        --steps 3000 --batch 16 --licence MIT
+        --steps 800 --batch 8 --licence MIT
 """
 
 from __future__ import annotations
 
 import networkx as nx
 import numpy as np
-from graph_files import write_graphs
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
+from graph_files import write_graphs
 from graphprior.graphs import Matrix
 
 SIDE = 16

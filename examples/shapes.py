@@ -15,9 +15,9 @@ from functools import cache, partial
 
 import numpy as np
 import pandas as pd
+
 from compare import Case, Sample, main
 from graph_files import data_file
-
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Matrix
 from graphprior.graphsets import read_npz

@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from graphprior.covariance import sample_covariance
 from graphprior.errors import GraphPriorError
 from graphprior.glasso import weighted_glasso
-from graphprior.graphs import Matrix
+from graphprior.graphs import Matrix, Problem
+from graphprior.moments import sample_covariance
 
 
 def default_penalty(n: int, k: int) -> float:
@@ -75,3 +75,22 @@ def fix_edges(A_boot: Matrix, p_m: float) -> Matrix:
     known[A_boot > 0.5 + p_m] = 1.0
     np.fill_diagonal(known, 0.0)
     return known
+
+
+def fix_confident_pairs(
+    problem: Problem,
+    rng: np.random.Generator,
+    p_m: float,
+    lam: float | None = None,
+    B: int = 50,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[Problem, Matrix]:
+    """The problem with confident pairs known, and A_boot; believed pairs stay unknown."""
+    if np.isnan(problem.X).any():
+        raise GraphPriorError(
+            "X has missing entries and the bootstrap needs whole rows: pass p_m=None to go "
+            "without it, drop the rows that miss any, or use engine 'direct' or 'gibbs'"
+        )
+    A_boot = bootstrapped_glasso(problem.X, rng, lam, B, progress)
+    fixed = np.where(problem.believed, np.nan, fix_edges(A_boot, p_m))
+    return problem.with_known(fixed), A_boot

@@ -10,6 +10,8 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from graphprior.glasso import MAX_ITER, TOLERANCE, optimum_exists, solve
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import to_unit_diagonal
+from graphprior.moments import moments
+from graphprior.moments import sample_covariance as sample_covariance
 
 
 @dataclass(frozen=True)
@@ -18,11 +20,12 @@ class PrecisionEstimate:
 
     ``exists`` tells whether the likelihood has a maximum. Where it has none,
     the estimate is that of ``(1 - shrinkage) S + shrinkage diag(S)``, kept as
-    ``S``.
+    ``S``. ``k`` is the number of observations that S is worth.
     """
 
     Theta: Matrix
     S: Matrix
+    k: float
     exists: bool
     shrinkage: float
     kkt_residual: float
@@ -37,13 +40,6 @@ class PrecisionEstimate:
         }
 
 
-def sample_covariance(X: Matrix, assume_centered: bool = False) -> Matrix:
-    """S, the covariance of the observations (divided by k)."""
-    X = X if assume_centered else X - X.mean(axis=0)
-    S: Matrix = X.T @ X / len(X)
-    return S
-
-
 def standardise(X: Matrix, assume_centered: bool = False) -> Matrix:
     """Z: the observations with mean zero and mean square one in each column."""
     Z = X if assume_centered else X - X.mean(axis=0)
@@ -54,6 +50,14 @@ def shrinkage_intensity(X: Matrix, assume_centered: bool = False) -> float:
     """Ledoit-Wolf's weight of diag(S), on the correlation scale so that units do not matter."""
     Z = standardise(X, assume_centered)
     return float(np.clip(ledoit_wolf_shrinkage(Z, assume_centered=True), 1e-3, 1.0))
+
+
+def gaussian_shrinkage(S: Matrix, k: float) -> float:
+    """What Ledoit-Wolf's weight is on average for Gaussian data, by the covariance alone."""
+    R, _ = to_unit_diagonal(S)
+    n, size = len(R), float((R**2).sum())
+    noise = (n**2 + size) / k
+    return float(np.clip(noise / max(size - n, 1e-12), 1e-3, 1.0))
 
 
 def shrink(S: Matrix, a: float) -> Matrix:
@@ -81,15 +85,21 @@ def weighted_lasso(
     penalty), the estimate is that of a covariance shrunk to its diagonal, and
     says so.
     """
-    S = sample_covariance(problem.X, assume_centered)
+    told = moments(problem, assume_centered)
+    S = told.S
     Lambda = penalty_matrix(problem, lam)
     Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
     exists, a = optimum_exists(Theta, S, Lambda), 0.0
     if not exists:
-        a = shrinkage_intensity(problem.X, assume_centered)
+        complete = told.worth is None
+        a = (
+            shrinkage_intensity(problem.X, assume_centered)
+            if complete
+            else gaussian_shrinkage(S, told.k)
+        )
         S = shrink(S, a)
         Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
-    return PrecisionEstimate(Theta, S, exists, a, residual, iterations)
+    return PrecisionEstimate(Theta, S, told.k, exists, a, residual, iterations)
 
 
 def constrained_mle(
@@ -117,8 +127,8 @@ def dependent_columns(S: Matrix) -> list[int]:
 def weakness(problem: Problem, estimate: PrecisionEstimate) -> str | None:
     """In words, why the data are a weak ground for the estimate; None where they are not."""
     if not estimate.exists:
-        enough = problem.k > problem.n
-        columns = dependent_columns(sample_covariance(problem.X)) if enough else []
+        told = moments(problem)
+        columns = dependent_columns(told.S) if told.k > problem.n else []
         reason = (
             f"columns {', '.join(problem.names[i] for i in columns[:5])} are (nearly) dependent"
             if columns

@@ -12,8 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
 from graphprior.answers import Answers
-from graphprior.bootstrap import bootstrapped_glasso, fix_edges
-from graphprior.covariance import PrecisionEstimate, constrained_mle, weakness
+from graphprior.bootstrap import fix_confident_pairs
+from graphprior.covariance import PrecisionEstimate, constrained_mle
 from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.posterior import Posterior, share_interval
 from graphprior.engines.run import Settings, run
@@ -21,6 +21,8 @@ from graphprior.errors import GraphPriorWarning
 from graphprior.evidence import Evidence, data_evidence
 from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
+from graphprior.ground import weak_ground
+from graphprior.moments import missing_facts, moments
 from graphprior.noise import Schedule
 from graphprior.parameters import check_parameters, generator, refuse_misplaced
 from graphprior.prior.exact import IndependentEdges
@@ -68,6 +70,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         None takes sqrt(log n / k).
     n_bootstrap : int
         Number B of bootstrap samples.
+    missing : "refuse", "em" or "pairwise"
+        What to do about nan in X (docs/missing-and-beliefs.md).
     assume_centered : bool
         Take the variables as having mean zero.
     device : str
@@ -95,7 +99,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     samples_ : (M, n, n) array
         The graphs drawn; none by "direct".
     reasons_ : Reasons or None
-        Why: log-odds of each pair from prior, data, and being hidden.
+        Why: log-odds of each pair from prior, data, being hidden, and belief.
     prior_gain_ : PriorGain or None
         What the prior is worth on this problem, in bits for each pair.
     diagnostics_ : dict
@@ -125,6 +129,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         p_m: float | None = 0.45,
         lam: float | None = None,
         n_bootstrap: int = 50,
+        missing: str = "refuse",
         assume_centered: bool = False,
         device: str = "cpu",
         random_state: Any = None,
@@ -143,17 +148,21 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.p_m = p_m
         self.lam = lam
         self.n_bootstrap = n_bootstrap
+        self.missing = missing
         self.assume_centered = assume_centered
         self.device = device
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: Any = None, known: Any = None) -> PartialGGM:
-        """Estimate the graph behind ``X`` (k, n) given what is ``known`` of it.
+    def fit(self, X: Any, y: Any = None, known: Any = None, beliefs: Any = None) -> PartialGGM:
+        """Estimate the graph behind ``X`` (k, n) given what is ``known`` and believed of it.
 
         ``known`` is an (n, n) array with 0, 1 and nan, a DataFrame matched by
         name (such a matrix, or an edge table source, target, present), or None.
-        ``y`` is ignored.
+        ``beliefs`` is such a matrix of probabilities of unknown pairs, with nan
+        for none: what an expert knows of a pair beside the data and the rest of
+        the graph. An edge table may have them as a column probability, of rows
+        whose present is empty. ``y`` is ignored.
         """
         check_parameters(self)
         refuse_misplaced(X, y)
@@ -162,7 +171,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             ensure_min_features=2,
         )  # fmt: skip
         refuse_too_large(checked.shape[1], self.n_samples)
-        self.problem_ = Problem.create(X if hasattr(X, "columns") else checked, known)
+        table = X if hasattr(X, "columns") else checked
+        self.problem_ = Problem.create(table, known, beliefs, self.missing)
         prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
         refuse_too_large(self.problem_.n, self.n_samples, prior)
         self.prior_card_ = getattr(prior, "card", None)
@@ -176,15 +186,23 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             self.prior_used_ = self._prior(problem, prior, data, rng)
             posterior = run(problem, self.prior_used_, data, rng, self._settings())
         self._set_result(problem, posterior, data, A_boot)
-        self._warn_of_weak_ground(data)
+        self.notes_ = weak_ground(self.problem_, data, self.prior_gain_, self.assume_centered)
+        for line in self.notes_:
+            warnings.warn(line, GraphPriorWarning, stacklevel=2)
         return self
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
 
     def _fix_confident_pairs(self, rng: np.random.Generator) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
         if problem.O.any() or self.p_m is None or not self._is_plug_in:
             return problem, None
-        A_boot = bootstrapped_glasso(problem.X, rng, self.lam, self.n_bootstrap, self.progress)
-        return Problem(problem.X, fix_edges(A_boot, self.p_m), problem.names), A_boot
+        return fix_confident_pairs(
+            problem, rng, self.p_m, self.lam, self.n_bootstrap, self.progress
+        )
 
     @property
     def _is_plug_in(self) -> bool:
@@ -253,16 +271,15 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.adjacency_, self.samples_, self.reasons_ = A_hat, posterior.samples, posterior.reasons
         self.evidence_ = posterior.evidence or (data if isinstance(data, Evidence) else None)
         self.Theta_hat_ = None if data is None else data.Theta
-        refit = constrained_mle(
-            Problem(self.problem_.X, A_hat, self.problem_.names), self.assume_centered
-        )
+        refit = constrained_mle(self.problem_.with_known(A_hat), self.assume_centered)
         self.precision_, self.covariance_ = refit.Theta, np.linalg.inv(refit.Theta)
-        n = self.problem_.n
-        self.location_ = np.zeros(n) if self.assume_centered else self.problem_.X.mean(axis=0)
+        self.location_ = moments(self.problem_, self.assume_centered).mean
         self.diagnostics_ = {
-            "n": n,
+            "n": self.problem_.n,
             "k": self.problem_.k,
+            **missing_facts(self.problem_, self.assume_centered),
             "unknown_pairs": int(self.problem_.U.sum() // 2),
+            "believed_pairs": int(self.problem_.believed.sum() // 2),
             "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
             "threshold": float(self.threshold_),
             "engine": self.engine,
@@ -272,22 +289,3 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             **({} if data is None else data.facts()),
             **posterior.diagnostics,
         }
-
-    def _warn_of_weak_ground(self, data: Evidence | PrecisionEstimate | None) -> None:
-        """Say what a user should know before trusting the result."""
-        self.notes_ = []
-        if not self.problem_.U.any():
-            self.notes_.append(
-                "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
-            )
-        words = data.weakness() if isinstance(data, Evidence) else None
-        if isinstance(data, PrecisionEstimate):
-            words = weakness(self.problem_, data)
-        misfit = None if self.prior_gain_ is None else self.prior_gain_.misfit()
-        self.notes_ += [line for line in (words, misfit) if line]
-        for line in self.notes_:
-            _warn(line)
-
-
-def _warn(words: str) -> None:
-    warnings.warn(words, GraphPriorWarning, stacklevel=4)

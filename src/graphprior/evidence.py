@@ -26,11 +26,12 @@ import numpy.typing as npt
 from scipy.linalg import solve_triangular
 from scipy.special import logit
 
-from graphprior.covariance import sample_covariance
 from graphprior.errors import GraphPriorError
 from graphprior.field import Field, field_beliefs
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import to_unit_diagonal
+from graphprior.moments import moments
+from graphprior.quadratic import Coupled, integrate_out, linearise
 from graphprior.ridge import ridge_mode
 from graphprior.spike_slab import Beliefs, Vector, expectation_propagation
 from graphprior.wishart import WishartPrior, fit_wishart
@@ -49,13 +50,6 @@ class Slab(NamedTuple):
 
     variance: float
     rate: float
-
-
-class Coupled(NamedTuple):
-    """A Gaussian likelihood of strengths: exp(b theta - theta F theta / 2)."""
-
-    F: Matrix
-    b: Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,38 +131,6 @@ def _believe(
     return expectation_propagation(likelihood.F, likelihood.b, slab.variance, log_odds, sites)
 
 
-def linearise(Theta: Matrix, S: Matrix, k: float, rows: Index, cols: Index) -> Coupled:
-    """The Gaussian that touches the likelihood at ``Theta``: Fisher information, and b."""
-    W = np.linalg.inv(Theta)
-    weight = np.where(rows == cols, 0.5, 1.0)
-    F = (
-        W[np.ix_(rows, rows)] * W[np.ix_(cols, cols)]
-        + W[np.ix_(rows, cols)] * W[np.ix_(cols, rows)]
-    )
-    F *= k * np.outer(weight, weight)
-    b = F @ Theta[rows, cols] + k * weight * (W - S)[rows, cols]
-    return Coupled(F, b)
-
-
-def integrate_out(
-    F: Matrix, b: Vector, nuisance: npt.NDArray[np.bool_], precision: Vector
-) -> tuple[Matrix, Vector, Matrix, Vector]:
-    """F and b of the other entries, N(0, 1/precision) nuisance integrated out.
-
-    Also the nuisance's mean as a linear function of the others' strengths:
-    (slope, mean at zero).
-    """
-    inner = F[np.ix_(nuisance, nuisance)]
-    # Dependent variables leave a direction without information: keep it solvable.
-    inner = inner + np.diag(precision + 1e-9 * np.diag(inner))
-    across = F[np.ix_(nuisance, ~nuisance)]
-    right = np.column_stack([across, b[nuisance]])
-    solved = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
-    slope, at_zero = -solved[:, :-1], solved[:, -1]
-    rest = F[np.ix_(~nuisance, ~nuisance)] + across.T @ slope
-    return (rest + rest.T) / 2, b[~nuisance] - across.T @ at_zero, slope, at_zero
-
-
 def data_evidence(
     problem: Problem, assume_centered: bool = False, fixed: Slab | None = None
 ) -> Evidence:
@@ -176,9 +138,10 @@ def data_evidence(
 
     ``fixed`` takes size and rate of edges as given instead of estimating them.
     """
-    R, units = to_unit_diagonal(sample_covariance(problem.X, assume_centered))
+    told = moments(problem, assume_centered)
+    R, units = to_unit_diagonal(told.S)
     # A mean that was estimated costs one observation.
-    k = problem.k - (0 if assume_centered else 1)
+    k = told.k - (0 if assume_centered else 1)
     wishart = fit_wishart(R, k)
     slab = fixed or start_slab(problem, wishart)
     diagonal = np.diag(wishart.posterior_mean(R, k))
@@ -191,7 +154,9 @@ def data_evidence(
         scale = np.outer(unit, unit)
         tau = np.where(U, slab.variance * np.maximum(p, SMALLEST_WEIGHT), slab.variance * edges)
         Theta = ridge_mode(R * scale, k, tau, None if Theta is None else Theta / scale)
-        evidence, new = _weigh(problem, Theta, R * scale, k, slab, wishart, evidence, em_steps)
+        evidence, new = _weigh(
+            problem, Theta, R * scale, k, told.share, slab, wishart, evidence, em_steps
+        )
         slab = fixed or new
         p = np.where(U, evidence.matrix(evidence.beliefs.p), edges.astype(float))
         Theta = Theta * scale
@@ -215,6 +180,7 @@ def _weigh(
     Theta: Matrix,
     S: Matrix,
     k: float,
+    share: Vector | None,
     slab: Slab,
     wishart: WishartPrior,
     last: Evidence | None,
@@ -230,9 +196,9 @@ def _weigh(
     for _ in range(1 if large else em_steps):
         ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
         if large:
-            likelihood, moment = field_likelihood(Theta, S, k, unknown, nuisance, ridge)
+            likelihood, moment = field_likelihood(Theta, S, k, unknown, nuisance, ridge, share)
         else:
-            likelihood, moment = coupled_likelihood(Theta, S, k, unknown, nuisance, ridge)
+            likelihood, moment = coupled_likelihood(Theta, S, k, unknown, nuisance, ridge, share)
         log_odds = np.full(len(unknown[0]), logit(slab.rate))
         beliefs = _believe(likelihood, slab, log_odds, beliefs)
         used, slab = slab, _maximise(beliefs, moment(beliefs)[n:], start)
@@ -244,12 +210,13 @@ Moment = Callable[[Beliefs], Vector]
 
 
 def coupled_likelihood(
-    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector
-) -> tuple[Coupled | Field, Moment]:
+    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
+    share: Vector | None = None,
+) -> tuple[Coupled | Field, Moment]:  # fmt: skip
     """The likelihood with its full coupling, and E[strength**2] of the nuisance by beliefs."""
     rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
     is_nuisance = np.arange(len(rows)) < len(ridge)
-    told = linearise(Theta, S, k, rows, cols)
+    told = linearise(Theta, S, k, rows, cols, share)
     F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
     inner = told.F[: len(ridge), : len(ridge)]
     inner = inner + np.diag(ridge + 1e-9 * np.diag(inner))
@@ -264,11 +231,12 @@ def coupled_likelihood(
 
 
 def field_likelihood(
-    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector
-) -> tuple[Coupled | Field, Moment]:
+    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
+    share: Vector | None = None,
+) -> tuple[Coupled | Field, Moment]:  # fmt: skip
     """The same without a matrix of pairs by pairs."""
     W = np.asarray(np.linalg.inv(Theta), dtype=np.float64)
-    field = Field.create(W, S, k, unknown, nuisance, ridge)
+    field = Field.create(W, S, k, unknown, nuisance, ridge, share)
     inverse = solve_triangular(field.factor, np.eye(len(ridge)), lower=True)
     own_variance = (inverse**2).sum(0)
 

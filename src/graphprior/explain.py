@@ -29,7 +29,7 @@ class Change(NamedTuple):
 class Explanation:
     """The log-odds behind one pair's probability, and what would change it.
 
-    prior + data + hidden are the posterior log-odds of `direct`; a sampled
+    prior + data + hidden + belief are the posterior log-odds of `direct`; a sampled
     probability may differ from it. ``partial_correlation`` is its estimate if
     there is an edge; ``tips_at`` the size at which the answer would tip, None if
     no partial correlation would do.
@@ -41,6 +41,7 @@ class Explanation:
     prior: float
     data: float
     hidden: float
+    belief: float
     partial_correlation: float | None
     tips_at: float | None
     changes: tuple[Change, ...]
@@ -53,6 +54,8 @@ class Explanation:
             f"  the data say {_words(self.data)}",
             f"  being among the unknown pairs says {_words(self.hidden)}",
         ]
+        if self.belief:
+            lines.append(f"  the belief given says {_words(self.belief)}")
         if self.partial_correlation is not None:
             tip = "no value would tip it" if self.tips_at is None else f"tips at {self.tips_at:.2f}"
             lines.append(f"  partial correlation {self.partial_correlation:+.2f} if an edge; {tip}")
@@ -93,10 +96,13 @@ def explain_pair(
     said = Reasons(*(part[i, j] for part in reasons))
     strength, tips_at = None, None
     if evidence is not None:
-        strength, tips_at = _tipping_point(evidence, pair, float(said.prior + said.hidden))
+        strength, tips_at = _tipping_point(
+            evidence, pair, float(said.prior + said.hidden + said.belief)
+        )
     return Explanation(
         names[i], names[j], float(probabilities[i, j]),
-        float(said.prior), float(said.data), float(said.hidden), strength, tips_at,
+        float(said.prior), float(said.data), float(said.hidden), float(said.belief), strength,
+        tips_at,
         _changes(problem, prior, reasons, pair, changes),
     )  # fmt: skip
 
@@ -119,7 +125,6 @@ def _changes(
     """Turn every other pair of the two variables over, ask again, keep what matters most."""
     i, j = pair
     others = [(a, b) for a in pair for b in range(problem.n) if b not in pair]
-    told = reasons.data + reasons.hidden
     likely = reasons.posterior > 0
     turned = np.repeat(problem.known[None], len(others), axis=0)
     values = []
@@ -131,7 +136,7 @@ def _changes(
     for o, state in enumerate(turned):
         # A change that no graph of the prior allows is none.
         with suppress(GraphPriorError):
-            eta[o] = ask(prior, state, told, "cpu")[i, j]
+            eta[o] = ask(prior, state, reasons.told, "cpu")[i, j]
     order = np.argsort(-np.abs(eta - reasons.posterior[i, j]), kind="stable")[:count]
     p = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
     return tuple(

@@ -18,6 +18,7 @@ from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.special import expit
 
 from graphprior.graphs import Matrix
+from graphprior.quadratic import scaled
 from graphprior.spike_slab import Beliefs, Vector, tilted
 
 Index = npt.NDArray[np.intp]
@@ -48,9 +49,10 @@ class Field:
     @classmethod
     def create(
         cls, W: Matrix, S: Matrix, k: float, unknown: tuple[Index, Index],
-        nuisance: tuple[Index, Index], ridge: Vector,
+        nuisance: tuple[Index, Index], ridge: Vector, share: Vector | None = None,
     ) -> Field:  # fmt: skip
         """At Theta = inv(W); ``ridge`` is the prior precision of the nuisance entries."""
+        W, own = _own(W, S, k, share)
         (rows, cols), (i, j) = unknown, nuisance
         weight = np.where(i == j, 0.5, 1.0)
         inner = W[np.ix_(i, i)] * W[np.ix_(j, j)] + W[np.ix_(i, j)] * W[np.ix_(j, i)]
@@ -58,8 +60,6 @@ class Field:
         # Strongly dependent variables leave no digits to the smallest direction: keep it positive.
         inner[np.diag_indices(len(i))] += ridge + 1e-9 * np.diag(inner)
         factor = cho_factor(inner, lower=True, overwrite_a=True)[0]
-        # F Theta = k W on pairs, so that F theta + slope = k (2 W - S).
-        own = k * (2 * W - S)
         precision = _precision(W, k, rows, cols, i, j, weight, factor)
         return cls(W, k, rows, cols, i, j, factor, own[rows, cols], weight * own[i, j], precision)
 
@@ -105,6 +105,14 @@ class Field:
     def _apply(self, values: Vector, i: Index, j: Index, to_i: Index, to_j: Index) -> Vector:
         product = self.k * (self.W @ self._matrix(values, i, j) @ self.W)
         return np.where(to_i == to_j, 0.5, 1.0) * product[to_i, to_j]
+
+
+def _own(W: Matrix, S: Matrix, k: float, share: Vector | None) -> tuple[Matrix, Matrix]:
+    """W as F has it, and F Theta + slope on all entries: without shares k (2 W - S)."""
+    if share is None:
+        return W, k * (2 * W - S)
+    scaled_W, slope = scaled(W, W - S, share)
+    return scaled_W, k * (scaled_W @ np.linalg.solve(W, scaled_W) + slope)
 
 
 def _precision(

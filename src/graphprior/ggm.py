@@ -100,7 +100,7 @@ class PlugInLikelihood:
 
     Theta_hat: Tensor
     S: Tensor
-    k: int
+    k: float
     whitener: Tensor
     floor: float | None = DEFAULT_FLOOR
 
@@ -109,7 +109,7 @@ class PlugInLikelihood:
         cls,
         Theta_hat: Matrix,
         S: Matrix,
-        k: int,
+        k: float,
         floor: float | None = DEFAULT_FLOOR,
         device: torch.device | str = "cpu",
     ) -> PlugInLikelihood:

@@ -9,18 +9,33 @@ the diagonal.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from graphprior.beliefs import (
+    BELIEF_TABLE,
+    align_beliefs,
+    join_beliefs,
+    no_beliefs,
+    read_edge_table,
+    refuse_known_beliefs,
+)
+from graphprior.beliefs import EDGE_TABLE as EDGE_TABLE
 from graphprior.errors import GraphPriorError
-
-Matrix = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-EDGE_TABLE = ["source", "target", "present"]
-PRESENT = {"1": 1.0, "1.0": 1.0, "True": 1.0, "0": 0.0, "0.0": 0.0, "False": 0.0}
+from graphprior.tables import Mask as Mask
+from graphprior.tables import Matrix as Matrix
+from graphprior.tables import (
+    as_square,
+    check_observations,
+    match_names,
+    node_names,
+    refuse_constant_columns,
+    refuse_first,
+    refuse_one_sided,
+)
 
 
 def pairs(n: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -79,89 +94,17 @@ def check_adjacency(A: Any, name: str = "A") -> Matrix:
 
 def check_known(known: Any, n: int | None = None, name: str = "known") -> Matrix:
     """``known`` as a float matrix of 0, 1 and nan, or an error naming the bad entry."""
-    try:
-        A = np.array(known, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise GraphPriorError(
-            f"{name} is not a matrix of numbers ({error}): "
-            "expected 0 (no edge), 1 (edge), nan (unknown)"
-        ) from None
-    if A.ndim != 2 or A.shape[0] != A.shape[1]:
-        raise GraphPriorError(f"{name} has shape {A.shape}: expected a square matrix")
-    if n is not None and len(A) != n:
-        raise GraphPriorError(
-            f"{name} is {len(A)} x {len(A)} but X has {n} columns: "
-            "expected one row and one column for each variable"
-        )
-    _refuse_first(
+    A = as_square(known, n, name, "0 (no edge), 1 (edge), nan (unknown)")
+    refuse_first(
         ~(np.isnan(A) | (A == 0) | (A == 1)), A, name,
         "entries must be 0 (no edge), 1 (edge) or nan (unknown)",
     )  # fmt: skip
     loops = np.zeros(A.shape, dtype=bool)
     np.fill_diagonal(loops, np.nan_to_num(np.diag(A)) != 0)
-    _refuse_first(loops, A, name, "the diagonal must be 0, a variable has no edge to itself")
-    one_sided = (A != A.T) & ~(np.isnan(A) & np.isnan(A.T))
-    np.fill_diagonal(one_sided, False)
-    _refuse_first(one_sided, A, name, "not symmetric, (i, j) and (j, i) are the same pair")
+    refuse_first(loops, A, name, "the diagonal must be 0, a variable has no edge to itself")
+    refuse_one_sided(A, name)
     np.fill_diagonal(A, 0.0)
     return A
-
-
-def _refuse_first(bad: Mask, A: Matrix, name: str, rule: str) -> None:
-    if bad.any():
-        i, j = np.argwhere(bad)[0]
-        mirror = f", [{j}, {i}] = {A[j, i]:g}" if i != j and A[i, j] != A[j, i] else ""
-        raise GraphPriorError(
-            f"{name}[{i}, {j}] = {A[i, j]:g}{mirror}: {rule} ({int(bad.sum())} such entries)"
-        )
-
-
-def check_observations(X: Any) -> Matrix:
-    """``X`` as a (k, n) float matrix, or an error naming what cannot be used."""
-    table: Matrix
-    try:
-        table = np.array(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise GraphPriorError(f"X is not a table of numbers: {error}") from None
-    if table.ndim != 2:
-        raise GraphPriorError(f"X has shape {table.shape}: expected (observations, variables)")
-    if not np.isfinite(table).all():
-        t, i = np.argwhere(~np.isfinite(table))[0]
-        value = "NaN" if np.isnan(table[t, i]) else table[t, i]
-        raise GraphPriorError(
-            f"X[{t}, {i}] is {value}: every entry must be a finite number "
-            f"({int((~np.isfinite(table)).sum())} are not); drop or impute those rows"
-        )
-    if len(table) < 2:
-        raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")
-    return table
-
-
-def refuse_constant_columns(X: Matrix, names: Sequence[str]) -> None:
-    """A variable that never varies has no covariance and no edge to find."""
-    spread = np.ptp(X, axis=0)
-    scale = np.abs(X).max(axis=0)
-    flat = np.flatnonzero(spread <= 8 * np.finfo(float).eps * scale)
-    if len(flat):
-        listed = ", ".join(str(names[i]) for i in flat[:5]) + (", ..." if len(flat) > 5 else "")
-        raise GraphPriorError(
-            f"column {listed} of X is constant: a variable that does not vary has no edges "
-            "to estimate; remove it"
-        )
-
-
-def node_names(X: Any, n: int) -> tuple[str, ...]:
-    """Column names of a DataFrame, or x0 .. x(n-1); duplicates are refused."""
-    columns = getattr(X, "columns", None)
-    if columns is None:
-        return tuple(f"x{i}" for i in range(n))
-    names = tuple(str(c) for c in columns)
-    repeated = sorted({c for c in names if names.count(c) > 1}) if len(set(names)) < n else []
-    if repeated:
-        raise GraphPriorError(
-            f"column name {repeated[0]!r} occurs more than once: names must differ"
-        )
-    return names
 
 
 def align_known(known: Any, names: Sequence[str]) -> Matrix:
@@ -174,50 +117,29 @@ def align_known(known: Any, names: Sequence[str]) -> Matrix:
     if sorted(map(str, known.columns)) == sorted(EDGE_TABLE):
         # Column by column: one array of all would turn whole numbers into others.
         return known_from_edge_table(zip(*(known[c] for c in EDGE_TABLE), strict=True), names)
-    rows, cols = [str(c) for c in known.index], [str(c) for c in known.columns]
-    for label in (rows, cols):
-        missing, extra = sorted(set(names) - set(label)), sorted(set(label) - set(names))
-        if missing or extra:
-            raise GraphPriorError(
-                f"names of known do not match X's columns: missing {missing[:5]}, "
-                f"not in X {extra[:5]}"
-            )
-        if len(label) != len(names):
-            raise GraphPriorError("known names a variable more than once: names must differ")
-    order = [rows.index(c) for c in names], [cols.index(c) for c in names]
-    return check_known(known.to_numpy()[np.ix_(*order)], n=len(names))
+    return check_known(match_names(known, names, "known"), n=len(names))
 
 
 def known_from_edge_table(rows: Any, names: Sequence[str], source: str = "known") -> Matrix:
     """The matrix that an edge table (source, target, present) describes."""
-    index = {name: i for i, name in enumerate(names)}
-    n = len(names)
-    known = nothing_known(n)
-    for number, row in enumerate(rows, start=2):
-        if len(row) != 3:
-            raise GraphPriorError(
-                f"{source} row {number} has {len(row)} entries: expected {', '.join(EDGE_TABLE)}"
-            )
-        a, b, present = (str(entry).strip() for entry in row)
-        for name in (a, b):
-            if name not in index:
-                raise GraphPriorError(
-                    f"{source} row {number}: {name!r} is no column of X "
-                    f"(X has {', '.join(list(names)[:5])}{', ...' if n > 5 else ''})"
-                )
-        if a == b:
-            raise GraphPriorError(f"{source} row {number}: {a!r} is paired with itself")
-        if present not in PRESENT:
-            raise GraphPriorError(
-                f"{source} row {number}: present = {present!r}: expected 1 (edge) or 0 (no edge)"
-            )
-        i, j, value = index[a], index[b], PRESENT[present]
-        if not np.isnan(known[i, j]) and known[i, j] != value:
-            raise GraphPriorError(
-                f"{source} row {number} contradicts an earlier row about {a!r} and {b!r}"
-            )
-        known[i, j] = known[j, i] = value
+    known, _ = read_edge_table(rows, names, source, EDGE_TABLE)
+    np.fill_diagonal(known, 0.0)
     return known
+
+
+def align_beliefs_too(known: Any, beliefs: Any, names: Sequence[str]) -> tuple[Matrix, Matrix]:
+    """What is known and what is believed; an edge table with probabilities tells of both."""
+    n = len(names)
+    P = no_beliefs(n) if beliefs is None else align_beliefs(beliefs, names)
+    if sorted(map(str, getattr(known, "columns", ()))) == sorted(BELIEF_TABLE):
+        rows = zip(*(known[c] for c in BELIEF_TABLE), strict=True)
+        A, listed = read_edge_table(rows, names, "known")
+        np.fill_diagonal(A, 0.0)
+        P = join_beliefs(listed, P, names)
+    else:
+        A = nothing_known(n) if known is None else align_known(known, names)
+    refuse_known_beliefs(P, A, names)
+    return A, P
 
 
 def hide(
@@ -256,23 +178,35 @@ class Problem:
     """k observations ``X`` of n variables, and what is ``known`` of their graph.
 
     Problem 1 of the paper without the example graphs, which are the prior's.
+    ``X`` may have nan where ``missing`` says how to go about it. ``beliefs`` are
+    probabilities of unknown pairs, nan for none. ``moments`` keeps what was
+    computed of X, which does not depend on the graph.
     """
 
     X: Matrix
     known: Matrix
     names: tuple[str, ...]
+    missing: str = "refuse"
+    beliefs: Matrix | None = None
+    moments: dict[bool, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def create(cls, X: Any, known: Any = None) -> Problem:
+    def create(
+        cls, X: Any, known: Any = None, beliefs: Any = None, missing: str = "refuse"
+    ) -> Problem:
         """Check and align what a user has: arrays or DataFrames, ``known`` or None."""
         names = node_names(X, np.shape(X)[-1] if np.ndim(X) == 2 else 0)
-        X = check_observations(X)
+        X = check_observations(X, names, missing)
         refuse_constant_columns(X, names)
-        n = X.shape[1]
-        aligned = nothing_known(n) if known is None else align_known(known, names)
-        X.setflags(write=False)
-        aligned.setflags(write=False)
-        return cls(X, aligned, names)
+        A, P = align_beliefs_too(known, beliefs, names)
+        for matrix in (X, A, P):
+            matrix.setflags(write=False)
+        return cls(X, A, names, missing, P)
+
+    def with_known(self, known: Matrix) -> Problem:
+        """The same observations with another known part; beliefs stay where it is nan."""
+        P = None if self.beliefs is None else np.where(np.isnan(known), self.beliefs, np.nan)
+        return replace(self, known=known, beliefs=P)
 
     @property
     def k(self) -> int:
@@ -293,3 +227,18 @@ class Problem:
     def O(self) -> Mask:  # noqa: E743 (the paper's letter)
         """The observed pairs."""
         return observed_mask(self.known)
+
+    @property
+    def believed(self) -> Mask:
+        """The unknown pairs of which there is a belief."""
+        if self.beliefs is None:
+            return np.zeros(self.known.shape, dtype=bool)
+        return ~np.isnan(self.beliefs)
+
+    @property
+    def belief(self) -> Matrix:
+        """Log-odds that the beliefs give, 0 where there is none."""
+        if self.beliefs is None:
+            return np.zeros(self.known.shape)
+        log_odds: Matrix = np.nan_to_num(np.log(self.beliefs) - np.log1p(-self.beliefs))
+        return log_odds

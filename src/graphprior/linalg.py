@@ -47,3 +47,25 @@ def partial_correlations(Theta: Matrix) -> Matrix:
     rho: Matrix = -Theta / d[:, None] / d
     np.fill_diagonal(rho, 1.0)
     return rho
+
+
+def nearest_correlation(R: Matrix, tol: float = 1e-8, max_iter: int = 2000) -> Matrix:
+    """The positive semidefinite matrix with unit diagonal nearest to a symmetric ``R``.
+
+    Projections in turn on the semidefinite matrices and on those with unit
+    diagonal, the first with Dykstra's correction (Higham 2002). The last step
+    scales what is left of the diagonal away.
+    """
+    if np.linalg.eigvalsh(R)[0] >= 0:
+        return R
+    Y, correction = R, np.zeros_like(R)
+    for _ in range(max_iter):
+        shifted = Y - correction
+        values, vectors = np.linalg.eigh(shifted)
+        X = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        correction = X - shifted
+        Y = X.copy()
+        np.fill_diagonal(Y, 1.0)
+        if np.abs(Y - X).max() <= tol:
+            break
+    return to_unit_diagonal((X + X.T) / 2)[0]

@@ -11,6 +11,7 @@ from graphprior.engines.langevin import resolve_device
 from graphprior.engines.run import ENGINES
 from graphprior.errors import GraphPriorError
 from graphprior.noise import Schedule
+from graphprior.tables import MISSING, as_numbers
 
 
 def check_parameters(model: Any) -> None:
@@ -27,6 +28,8 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(f"hidden = {model.hidden!r}: expected 'by value' or 'at random'")
     if model.variant not in ("LPost", "LPr", "LL"):
         raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
+    if model.missing not in MISSING:
+        raise GraphPriorError(f"missing = {model.missing!r}: expected one of {list(MISSING)}")
     for name in ("n_samples", "n_bootstrap"):
         value = getattr(model, name)
         if not isinstance(value, int | np.integer) or value < 1:
@@ -48,7 +51,7 @@ def refuse_misplaced(X: Any, y: Any) -> None:
         raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
     for name in getattr(X, "columns", ()):
         try:
-            np.asarray(X[name], dtype=np.float64)
+            as_numbers(X[name])
         except (TypeError, ValueError) as error:
             raise GraphPriorError(f"column {str(name)!r} of X is not numeric: {error}") from None
 

@@ -112,9 +112,13 @@ def plot_reasons(ax: Axes, model: Any, most: int = 25) -> Axes:
         "data": (result.reasons.data, UNKNOWN),
         "being hidden": (result.reasons.hidden, "#999999"),
     }
-    for (label, (log_odds, colour)), shift in zip(parts.items(), (0.25, 0.0, -0.25), strict=True):
+    if result.reasons.belief.any():
+        parts["belief"] = (result.reasons.belief, "#009e73")
+    height = 0.75 / len(parts)
+    for row, (label, (log_odds, colour)) in enumerate(parts.items()):
         value = np.clip(log_odds[rows, cols], -8, 8)
-        ax.barh(y + shift, value, height=0.25, color=colour, label=label)
+        shift = height * ((len(parts) - 1) / 2 - row)
+        ax.barh(y + shift, value, height=height, color=colour, label=label)
     ax.set_yticks(y, labels, fontsize=6)
     ax.axvline(0, color=KNOWN, lw=0.8)
     ax.set_xlabel("log-odds of an edge (cut at 8); the bars of a pair add up", fontsize=8)

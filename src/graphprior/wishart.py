@@ -32,12 +32,12 @@ class WishartPrior:
     nu: float
     psi: Vector
 
-    def posterior_mean(self, S: Matrix, k: int) -> Matrix:
+    def posterior_mean(self, S: Matrix, k: float) -> Matrix:
         """E[Theta | X] for k observations with covariance ``S``."""
         return np.asarray((self.nu + k) * np.linalg.inv(np.diag(self.psi) + k * S), np.float64)
 
 
-def log_marginal_likelihood(S: Matrix, k: int, prior: WishartPrior) -> float:
+def log_marginal_likelihood(S: Matrix, k: float, prior: WishartPrior) -> float:
     """log p(X | nu, psi) of k observations with mean zero and covariance ``S``."""
     n, nu, psi = len(S), prior.nu, prior.psi
     _, log_det = np.linalg.slogdet(np.diag(psi) + k * S)
@@ -47,7 +47,7 @@ def log_marginal_likelihood(S: Matrix, k: int, prior: WishartPrior) -> float:
     )  # fmt: skip
 
 
-def fit_wishart(S: Matrix, k: int) -> WishartPrior:
+def fit_wishart(S: Matrix, k: float) -> WishartPrior:
     """nu and psi of largest marginal likelihood.
 
     In turn: psi by its fixed point psi_i = nu / k (1 / [inv(Psi + k S)]_ii - psi_i),
@@ -66,7 +66,7 @@ def fit_wishart(S: Matrix, k: int) -> WishartPrior:
     return WishartPrior(nu, psi * scale**2)
 
 
-def _best_nu(R: Matrix, k: int, ratio: Vector) -> float:
+def _best_nu(R: Matrix, k: float, ratio: Vector) -> float:
     """The best nu with psi = nu * ratio, by eigenvalues."""
     n, root = len(R), np.sqrt(ratio)
     w = np.maximum(np.linalg.eigvalsh(R / np.outer(root, root)), 0.0)

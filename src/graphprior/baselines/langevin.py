@@ -64,7 +64,7 @@ class Bootstrapped:
         """Scores of all unknown pairs: 0 and 1 where the bootstrap is sure."""
         lam = self.penalty(problem.k)
         A_boot = bootstrapped_glasso(problem.X, rng, lam, of=sample_covariance)
-        fixed = Problem(problem.X, fix_edges(A_boot, self.p_m), problem.names)
+        fixed = problem.with_known(fix_edges(A_boot, self.p_m))
         P = np.nan_to_num(fixed.known)
         if fixed.U.any():
             P[np.triu(fixed.U)] = self.inner(fixed, rng)

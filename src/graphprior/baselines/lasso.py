@@ -21,7 +21,7 @@ TOLERANCE = 1e-4
 
 def forget(problem: Problem) -> Problem:
     """The problem without what is known."""
-    return Problem(problem.X, nothing_known(problem.n), problem.names)
+    return problem.with_known(nothing_known(problem.n))
 
 
 def support(problem: Problem, lam: float, uses_known: bool) -> Vector:

@@ -45,22 +45,29 @@ def reason(
     by_value: bool = True,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
+    belief: Matrix | None = None,
 ) -> tuple[Reasons, Evidence | None]:
-    """Let prior and data inform each other; ``by_value`` estimates the edge rate among U."""
+    """Let prior and data inform each other; ``by_value`` estimates the edge rate among U.
+
+    ``belief`` (n, n) are an expert's log-odds of unknown pairs, 0 for none.
+    """
     U, nothing = unknown_mask(known), np.zeros_like(known)
+    belief = nothing if belief is None else np.where(U, belief, 0.0)
     hidden = 0.0
     for done in range(1, passes + 1):
         data = nothing if evidence is None else evidence.log_bf
-        eta = ask(prior, known, data + hidden, device)
-        reasons = Reasons(np.where(U, eta - data - hidden, 0.0), data, np.where(U, hidden, 0.0))
+        eta = ask(prior, known, data + hidden + belief, device)
+        said = np.where(U, eta - data - hidden - belief, 0.0)
+        reasons = Reasons(said, data, np.where(U, hidden, 0.0), belief)
         if progress is not None:
             progress(done, passes)
         if done == passes:
             break
         if by_value:
-            hidden = selection_log_odds(known, _expected_edges(eta, U))
+            # A belief speaks of its pair alone: it must not tell how many of the others are edges.
+            hidden = selection_log_odds(known, _expected_edges(eta - belief, U))
         if evidence is not None:
-            evidence = evidence.given(reasons.prior + hidden)
+            evidence = evidence.given(reasons.prior + hidden + belief)
     return reasons, evidence
 
 
@@ -76,9 +83,10 @@ def posterior_probabilities(
     by_value: bool = True,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
+    belief: Matrix | None = None,
 ) -> Posterior:
     """Edge probabilities; nothing is drawn, so there are no samples."""
-    reasons, evidence = reason(known, prior, evidence, passes, by_value, device, progress)
+    reasons, evidence = reason(known, prior, evidence, passes, by_value, device, progress, belief)
     U = unknown_mask(known)
     P = np.where(U, 1 / (1 + np.exp(-np.clip(reasons.posterior, -40, 40))), np.nan_to_num(known))
     np.fill_diagonal(P, 0.0)

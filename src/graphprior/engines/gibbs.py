@@ -123,13 +123,17 @@ def sample(
     by_value: bool = True,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
+    belief: Matrix | None = None,
 ) -> Posterior:
     """M graphs, and edge probabilities averaged over all kept draws."""
     sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
     if evidence is not None:
         _ = evidence.coupled  # too many pairs are refused before any work
-    reasons, evidence = reason(known, prior, evidence, by_value=by_value, device=device)
-    chains = _Chains(known, prior, evidence, reasons.hidden, rng.spawn(M), device)
+    reasons, evidence = reason(
+        known, prior, evidence, by_value=by_value, device=device, belief=belief
+    )
+    told = reasons.hidden + reasons.belief
+    chains = _Chains(known, prior, evidence, told, rng.spawn(M), device)
     trace = _run(chains, sweeps, reasons, progress)
     P = _fill(known, trace.mean((0, 1)))
     spread = trace.mean(1).std(0, ddof=1) if M > 1 else np.full(trace.shape[-1], 0.5)

@@ -21,7 +21,7 @@ from graphprior.ggm import Likelihood
 from graphprior.graphs import Matrix
 from graphprior.marginal import MarginalLikelihood
 from graphprior.noise import Schedule, Score
-from graphprior.prior.protocol import EvidencePrior, Prior
+from graphprior.prior.protocol import EvidencePrior, LogOdds, Prior
 
 Progress = Callable[[int, int], None]
 
@@ -130,6 +130,55 @@ def project(A_tilde: Tensor) -> npt.NDArray[np.uint8]:
     return (A_tilde >= 0.5).to(torch.uint8).cpu().numpy()
 
 
+def _scores(
+    known: Tensor, prior: Prior | None, likelihood: Likelihood | None, belief: Matrix | None
+) -> tuple[list[Score], Likelihood | None]:
+    """The scores to follow, and the likelihood among them that is to be watched.
+
+    A prior that takes evidence is told the belief, and the data's log Bayes
+    factors if there are any. To the score of another the belief adds a constant
+    slope: times exp(belief a), an edge under Gaussian noise gains just those odds
+    at every noise level, and entries move by belief sigma**2, which vanishes.
+    """
+    if prior is None and likelihood is None:
+        raise GraphPriorError("neither prior nor likelihood was given: there is nothing to follow")
+    if belief is None or not belief.any():
+        told = None
+    elif prior is None:
+        raise GraphPriorError(
+            "beliefs need a prior to be weighed against, and variant 'LL' has none with engine "
+            "'langevin': use another variant, or engine 'direct' or 'gibbs'"
+        )
+    else:
+        told = torch.where(known.isnan(), torch.as_tensor(belief).to(known), 0.0)
+    if isinstance(prior, EvidencePrior) and isinstance(likelihood, MarginalLikelihood):
+        return [prior.score(known, _added(likelihood.log_bf, told))], None
+    scores: list[Score] = [] if likelihood is None else [likelihood]
+    if isinstance(prior, EvidencePrior):
+        scores = [prior.score(known, None if told is None else _added(None, told)), *scores]
+    elif prior is not None:
+        tilt = [] if told is None else [_constant(told)]
+        scores = [prior.score(known), *tilt, *scores]
+    return scores, likelihood
+
+
+def _added(log_odds: LogOdds | None, told: Tensor | None) -> LogOdds:
+    """Log-odds at a noisy graph, and what is told of it whatever it is."""
+
+    def both(A_tilde: Tensor) -> Tensor:
+        first = torch.zeros_like(A_tilde) if log_odds is None else log_odds(A_tilde)
+        return first if told is None else first + told
+
+    return both
+
+
+def _constant(slope: Tensor) -> Score:
+    def score(A_tilde: Tensor, sigma: float) -> Tensor:
+        return slope.expand_as(A_tilde)
+
+    return score
+
+
 def sample_graphs(
     known: Matrix,
     prior: Prior | None,
@@ -139,18 +188,15 @@ def sample_graphs(
     schedule: Schedule | None = None,
     device: str | torch.device = "cpu",
     progress: Progress | None = None,
+    belief: Matrix | None = None,
 ) -> Posterior:
-    """M graphs from prior and likelihood (LPost), prior (LPr) or likelihood (LL) alone."""
+    """M graphs from prior and likelihood (LPost), prior (LPr) or likelihood (LL) alone.
+
+    ``belief`` (n, n) are an expert's log-odds of unknown pairs; it needs a prior.
+    """
     schedule = schedule or Schedule.linear()
     known_t = torch.tensor(known, dtype=torch.float64, device=resolve_device(device))
-    if isinstance(prior, EvidencePrior) and isinstance(likelihood, MarginalLikelihood):
-        scores: list[Score] = [prior.score(known_t, likelihood.log_bf)]
-        likelihood = None
-    else:
-        scores = [] if prior is None else [prior.score(known_t)]
-        scores += [] if likelihood is None else [likelihood]
-    if not scores:
-        raise GraphPriorError("neither prior nor likelihood was given: there is nothing to follow")
+    scores, likelihood = _scores(known_t, prior, likelihood, belief)
     curvature = 0.0 if likelihood is None else likelihood.curvature(known_t.isnan())
     longest_step = 1 / curvature if curvature > 0 else float("inf")
     steps = schedule.L * schedule.T

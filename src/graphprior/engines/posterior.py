@@ -17,17 +17,24 @@ class Reasons(NamedTuple):
     """Why each unknown pair has its posterior log-odds: their sum. (n, n) each, 0 on known pairs.
 
     ``prior``: the known part and the other pairs. ``data``: the log Bayes
-    factor. ``hidden``: that the pair is among the unknown ones.
+    factor. ``hidden``: that the pair is among the unknown ones. ``belief``: an
+    expert's.
     """
 
     prior: Matrix
     data: Matrix
     hidden: Matrix
+    belief: Matrix
+
+    @property
+    def told(self) -> Matrix:
+        """What the prior is told of each pair: all but its own part."""
+        return self.data + self.hidden + self.belief
 
     @property
     def posterior(self) -> Matrix:
         """Posterior log-odds."""
-        return self.prior + self.data + self.hidden
+        return self.prior + self.data + self.hidden + self.belief
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,18 +64,21 @@ def run(
     if s.engine == "direct":
         able = needs_evidence_prior(prior, s)
         return posterior_probabilities(
-            problem.known, able, evidence, by_value=s.by_value, device=s.device, progress=s.progress
-        )
+            problem.known, able, evidence, by_value=s.by_value, device=s.device,
+            progress=s.progress, belief=problem.belief,
+        )  # fmt: skip
     if s.engine == "gibbs":
         able = needs_evidence_prior(prior, s)
         return sample(
-            problem.known, able, evidence, rng, s.M, s.sweeps, s.by_value, s.device, s.progress
-        )
+            problem.known, able, evidence, rng, s.M, s.sweeps, s.by_value, s.device, s.progress,
+            problem.belief,
+        )  # fmt: skip
     likelihood: Likelihood | None = None
     if evidence is not None:
         likelihood = MarginalLikelihood(evidence, s.device)
     elif isinstance(data, PrecisionEstimate):
-        likelihood = PlugInLikelihood.create(data.Theta, data.S, problem.k, device=s.device)
+        likelihood = PlugInLikelihood.create(data.Theta, data.S, data.k, device=s.device)
     return sample_graphs(
-        problem.known, prior, likelihood, rng, s.M, s.schedule, s.device, s.progress
-    )
+        problem.known, prior, likelihood, rng, s.M, s.schedule, s.device, s.progress,
+        problem.belief,
+    )  # fmt: skip

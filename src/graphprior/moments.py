@@ -1,0 +1,191 @@
+"""Mean and covariance of the observations, and how many observations they are worth.
+
+All that follows reads the data through these: complete or with entries missing.
+Where entries are missing, a pair is worth fewer observations than there are
+rows; `worth` says how many, and k is their mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from graphprior.em import expectation_maximisation, information
+from graphprior.errors import GraphPriorError
+from graphprior.graphs import Mask, Matrix, Problem, pairs, vech
+from graphprior.linalg import nearest_correlation, to_unit_diagonal
+from graphprior.wishart import fit_wishart
+
+Vector = npt.NDArray[np.float64]
+FEWEST = 2
+ASSUMED = {
+    "em": "at random: whether a value is missing may depend on what was seen in its row, "
+    "not on the value itself",
+    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Mean and covariance ``S`` (divided by k, not k - 1) of observations.
+
+    ``k`` is the number of complete observations that they are worth, ``worth``
+    (n, n) the same for each pair, None where all are worth k. ``settled`` tells
+    whether expectation-maximisation converged.
+    """
+
+    mean: Vector
+    S: Matrix
+    k: float
+    worth: Matrix | None = None
+    settled: bool = True
+
+    @property
+    def share(self) -> Vector | None:
+        """s with worth_ij about k s_i s_j: how much of each variable was seen; None for all."""
+        if self.worth is None:
+            return None
+        n = len(self.worth)
+        # Least squares in logarithms: row sums of log worth over the other variables.
+        log = np.log(np.maximum(self.worth, FEWEST / 2) / self.k)
+        np.fill_diagonal(log, 0.0)
+        row = log.sum(axis=1)
+        fit = row / 2 if n == 2 else (row - row.sum() / (2 * (n - 1))) / (n - 2)
+        share: Vector = np.exp(fit)
+        return share
+
+
+def sample_covariance(X: Matrix, assume_centered: bool = False) -> Matrix:
+    """S, the covariance of the observations (divided by k)."""
+    X = X if assume_centered else X - X.mean(axis=0)
+    S: Matrix = X.T @ X / len(X)
+    return S
+
+
+def moments(problem: Problem, assume_centered: bool = False) -> Moments:
+    """The moments of a problem's observations, by the method that it chose for missing entries."""
+    if assume_centered not in problem.moments:
+        problem.moments[assume_centered] = _moments(problem, assume_centered)
+    found: Moments = problem.moments[assume_centered]
+    return found
+
+
+def _moments(problem: Problem, assume_centered: bool) -> Moments:
+    X = problem.X
+    if not np.isnan(X).any():
+        mean = np.zeros(problem.n) if assume_centered else X.mean(axis=0)
+        return Moments(mean, sample_covariance(X, assume_centered), problem.k)
+    if problem.missing == "refuse":
+        raise GraphPriorError("X has missing entries: create the problem with missing='em'")
+    by = em_moments if problem.missing == "em" else pairwise_moments
+    found = by(X, assume_centered, problem.names)
+    if not found.k >= FEWEST:
+        raise GraphPriorError(
+            f"so many entries of X are missing that its {problem.k} rows are worth "
+            f"{found.k:.1f} complete ones: at least {FEWEST} are needed; drop the columns that "
+            "miss most"
+        )
+    return found
+
+
+def em_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) -> Moments:
+    """Expectation-maximisation for entries missing at random, and what each pair is worth.
+
+    A pair's worth is its observed Fisher information, in units of what one
+    complete row would give. S is such that so many complete rows with it, and
+    the same Wishart prior, would give the Sigma found: the prior is not left in.
+    """
+    centre, scale = _units(X, assume_centered)
+    Z = (X - centre) / scale
+    R, counts, _ = _correlations(Z, assume_centered)
+    prior = fit_wishart(nearest_correlation(R), max(_mean_worth(counts), FEWEST))
+    fit = expectation_maximisation(Z, assume_centered, prior)
+    worth = information(fit)
+    S = fit.Sigma + (prior.nu * fit.Sigma - np.diag(prior.psi)) / np.maximum(worth, FEWEST / 2)
+    R, spread = to_unit_diagonal(S)
+    scale_S = scale * spread
+    S = nearest_correlation(R) * np.outer(scale_S, scale_S)
+    return Moments(centre + scale * fit.mean, S, _mean_worth(worth), worth, fit.settled)
+
+
+def pairwise_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) -> Moments:
+    """Each correlation from the rows that have both, then the nearest correlation matrix.
+
+    For entries missing completely at random. A pair is worth its rows.
+    """
+    centre, scale = _units(X, assume_centered)
+    R, counts, varied = _correlations((X - centre) / scale, assume_centered)
+    _refuse_pair(counts < FEWEST, names, f"seen together in fewer than {FEWEST} rows")
+    _refuse_pair(~varied, names, "without variation in the rows that have both")
+    S = nearest_correlation(R) * np.outer(scale, scale)
+    return Moments(centre, S, _mean_worth(counts), counts)
+
+
+def _correlations(Z: Matrix, assume_centered: bool) -> tuple[Matrix, Matrix, Mask]:
+    """Correlations by the rows that have both, 0 where they tell none; row counts; which tell."""
+    seen = ~np.isnan(Z)
+    Z, here = np.where(seen, Z, 0.0), seen.astype(float)
+    counts = here.T @ here
+    rows = np.maximum(counts, 1)
+    # sums[i, j] is of variable i over the rows that have both i and j.
+    products, sums, squares = Z.T @ Z / rows, Z.T @ here / rows, (Z**2).T @ here / rows
+    if not assume_centered:
+        products, squares = products - sums * sums.T, squares - sums**2
+    varied = (squares > 1e-12) & (squares.T > 1e-12) & (counts >= FEWEST)
+    size = np.sqrt(np.where(varied, squares * squares.T, 1.0))
+    R = np.where(varied, np.clip(products / size, -1, 1), 0.0)
+    np.fill_diagonal(R, 1.0)
+    return (R + R.T) / 2, counts, varied
+
+
+def _units(X: Matrix, assume_centered: bool) -> tuple[Vector, Vector]:
+    """Centre and spread of each column's own values."""
+    centre = np.zeros(X.shape[1]) if assume_centered else np.nanmean(X, axis=0)
+    return centre, np.sqrt(np.nanmean((X - centre) ** 2, axis=0))
+
+
+def _mean_worth(worth: Matrix) -> float:
+    return float(vech(worth).mean())
+
+
+def _refuse_pair(bad: Mask, names: tuple[str, ...], what: str) -> None:
+    rows, cols = pairs(len(bad))
+    bad = bad | bad.T
+    found = np.flatnonzero(bad[rows, cols])
+    if len(found):
+        i, j = rows[found[0]], cols[found[0]]
+        raise GraphPriorError(
+            f"{names[i]} and {names[j]} are {what} ({len(found)} such pairs): "
+            "use missing='em', or drop the columns that miss most"
+        )
+
+
+def missing_facts(problem: Problem, assume_centered: bool) -> dict[str, float | str]:
+    """How many entries are missing, what was done, what is left; for diagnostics."""
+    found = moments(problem, assume_centered)
+    return {
+        "missing": problem.missing,
+        "missing_entries": int(np.isnan(problem.X).sum()),
+        "effective_k": found.k,
+        "moments_settled": found.settled,
+    }
+
+
+def missing_notes(problem: Problem, assume_centered: bool) -> list[str]:
+    """In words, what was assumed of missing entries; nothing where none are missing."""
+    count = int(np.isnan(problem.X).sum())
+    if count == 0:
+        return []
+    found = moments(problem, assume_centered)
+    lines = [
+        f"{count} entries of X ({count / problem.X.size:.0%}) are missing and were taken as "
+        f"missing {ASSUMED[problem.missing]}; the {problem.k} rows count as {found.k:.0f}"
+    ]
+    if not found.settled:
+        lines.append(
+            "the covariance did not settle, for too little was seen of some pairs: "
+            "drop the columns that miss most"
+        )
+    return lines

@@ -47,7 +47,7 @@ from graphprior.prior.store import write_whole
 from graphprior.result import Result
 from graphprior.result_folder import whole_folder, write_result
 from graphprior.work import Place, do, journal
-from tables import figure, rows_of, summary_of, table
+from summaries import figure, rows_of, summary_of, table
 
 DIGITS = 5
 QUICK = 2  # repeats

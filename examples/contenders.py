@@ -88,11 +88,12 @@ class Ours:
     def fit(self, problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> PartialGGM:
         """The fitted model."""
         prior = None if self.prior is None else prior_once(self.prior)
-        told: dict[str, Any] = {"beliefs": beliefs} if self.believes else {}
+        # A pair is known or believed, not both.
+        told = np.where(problem.U, beliefs, np.nan) if self.believes else None
         model = PartialGGM(prior, engine=self.engine, temper=self.temper, random_state=rng)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)  # the gain is a column instead
-            return model.fit(problem.X, known=problem.known, **told)
+            return model.fit(problem.X, known=problem.known, beliefs=told)
 
 
 def hide_more(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Vector]:

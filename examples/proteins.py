@@ -56,6 +56,7 @@ CASE = Case(
     shares=(0.5, 0.8),
     prior="regnets",
     wrong="rivers",
+    believes=True,
     repeats=40,
     budgets={"gibbs": 20, "BDgraph": 10},
 )

@@ -17,7 +17,7 @@ import moral_graphs
 import proteins
 import rivers
 import shapes
-import tables
+import summaries
 from graph_files import data_file
 from graphprior.errors import GraphPriorError
 from graphprior.ggm import simulate_observations
@@ -140,14 +140,14 @@ def solved(truth, scores, **more):
 
 
 def test_metrics_of_a_perfect_and_of_a_reversed_answer():
-    best = tables.values(solved("0110", [0.1, 0.9, 0.8, 0.2]))
+    best = summaries.values(solved("0110", [0.1, 0.9, 0.8, 0.2]))
     assert (best["f1"], best["auc"], best["gain"]) == (1.0, 1.0, 0.25)
-    worst = tables.values(solved("0110", [0.9, 0.1, 0.2, 0.8]))
+    worst = summaries.values(solved("0110", [0.9, 0.1, 0.2, 0.8]))
     assert (worst["f1"], worst["auc"]) == (0.0, 0.0)
 
 
 def test_f1_means_nothing_where_no_edge_is_hidden():
-    none = tables.values(solved("0000", [0.1, 0.9, 0.8, 0.2]))
+    none = summaries.values(solved("0000", [0.1, 0.9, 0.8, 0.2]))
     assert np.isnan(none["f1"])
     assert np.isnan(none["auc"])
 
@@ -155,15 +155,17 @@ def test_f1_means_nothing_where_no_edge_is_hidden():
 def test_summary_has_mean_and_standard_error_and_counts_failures():
     results = [solved("01", [0.1, 0.9], g=0), solved("01", [0.9, 0.1], g=1)]
     results.append({"method": "direct", "k": 10, "share": 0.5, "g": 2, "error": "E: no"})
-    point = tables.summary_of(results, ["direct"]).iloc[0]
+    point = summaries.summary_of(results, ["direct"]).iloc[0]
     assert (point["repeats"], point["failed"]) == (2, 1)
     assert point["f1"] == 0.5
     assert point["f1_se"] == pytest.approx(0.5)  # sd 0.7071 over root 2
     assert point["calibration_error"] == pytest.approx(0.4)
-    rows = tables.rows_of("case", results)
-    assert len(rows) == 3 * len(tables.METRICS)
+    rows = summaries.rows_of("case", results)
+    assert len(rows) == 3 * len(summaries.METRICS)
     assert rows[rows["repeat"] == 2]["value"].isna().all()
-    assert "failed on 1" in tables.table("title", "prior", tables.summary_of(results, ["direct"]))
+    assert "failed on 1" in summaries.table(
+        "title", "prior", summaries.summary_of(results, ["direct"])
+    )
 
 
 # The comparison
@@ -230,6 +232,19 @@ def test_methods_are_chosen_by_name(tmp_path):
     assert set(pd.read_csv(tmp_path / "rows.csv")["method"]) == {"Threshold"}
     with pytest.raises(GraphPriorError, match="no method is called 'magic'"):
         compare.run(TINY, tmp_path, ["magic"])
+
+
+def test_beliefs_move_the_unknown_pairs_they_speak_of(rng):
+    _, problem = random_problem(rng, n=6, share=0.5)
+    likely, unlikely = (np.full((6, 6), p) for p in (0.9, 0.1))
+    for m in (likely, unlikely):
+        np.fill_diagonal(m, np.nan)
+    ours = contenders.Ours(None, believes=True)
+    high, low = (ours(problem, m, np.random.default_rng(0)).scores for m in (likely, unlikely))
+    assert (high > low).all()
+    deaf = contenders.Ours(None)
+    scores = [deaf(problem, m, np.random.default_rng(0)).scores for m in (likely, unlikely)]
+    assert np.array_equal(*scores)
 
 
 def test_a_method_that_fails_is_a_row():

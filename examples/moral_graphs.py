@@ -7,7 +7,7 @@ how many parents there are, varies from network to network.
 
     python examples/moral_graphs.py build/moral.npz
     graphprior train build/moral.npz --out examples/priors/moral.safetensors \
-        --steps 600 --batch 8 --licence MIT
+        --steps 300 --batch 8 --licence MIT
 """
 
 from __future__ import annotations

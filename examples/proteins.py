@@ -58,7 +58,7 @@ CASE = Case(
     wrong="rivers",
     believes=True,
     repeats=40,
-    budgets={"gibbs": 20, "BDgraph": 10},
+    budgets={"gibbs": 10, "BDgraph": 5},
 )
 
 if __name__ == "__main__":

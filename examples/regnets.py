@@ -4,7 +4,7 @@ Make the set and learn from it:
 
     python examples/regnets.py build/regnets.npz
     graphprior train build/regnets.npz --out build/priors/regnets.safetensors \
-        --steps 800 --batch 8 --licence "topology of published models"
+        --steps 500 --batch 8 --licence "topology of published models"
 """
 
 from __future__ import annotations

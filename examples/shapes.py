@@ -52,7 +52,7 @@ def case(family: str, title: str, wrong: str) -> Case:
         prior=family,
         wrong=wrong,
         repeats=20,
-        budgets={"BDgraph": 5},
+        budgets={"gibbs": 5, "BDgraph": 2},
     )
 
 

@@ -29,7 +29,7 @@ from graphprior.prior.protocol import Prior
 from graphprior.prior.store import load_prior, shipped_priors
 
 FOLDERS = (Path(__file__).parent / "priors", Path("build/priors"))
-LAMBDAS = tuple(float(lam) for lam in np.geomspace(0.01, 0.6, 14))  # of correlations
+LAMBDAS = tuple(float(lam) for lam in np.geomspace(0.03, 0.95, 13))  # of correlations
 
 
 @dataclass(frozen=True)

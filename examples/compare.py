@@ -1,0 +1,254 @@
+"""A worked example: a known graph, part of it hidden again and again, found by every method.
+
+A `Case` declares data, truth, priors and how much is hidden. `main` is its
+command line: it runs what the folder lacks and writes
+
+    rows.csv      one row for each problem, method and metric
+    summary.csv   means, standard errors, pooled calibration
+    table.md, figure.png, run.json (seed, commit, machine, versions)
+
+A run that was stopped goes on. Every draw comes from the seed and from what it
+is for, so problems do not depend on which methods are run.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import typer
+
+from contenders import Answer, Ours, contenders, prior_file
+from graphprior.baselines.registry import unavailable
+from graphprior.cli.common import console, progress
+from graphprior.covariance import standardise
+from graphprior.errors import GraphPriorError
+from graphprior.experiments.folder import (
+    JOURNAL,
+    save_figure,
+    save_json,
+    save_provenance,
+    save_table,
+)
+from graphprior.experiments.units import cpu_seconds
+from graphprior.graphs import Matrix, Problem, hide
+from graphprior.io import file_hash
+from graphprior.metrics import on_unknown
+from graphprior.prior.store import write_whole
+from graphprior.result import Result
+from graphprior.result_folder import whole_folder, write_result
+from graphprior.work import Place, do, journal
+from summaries import figure, rows_of, summary_of, table
+
+DIGITS = 5
+QUICK = 2  # repeats
+
+
+class Sample(NamedTuple):
+    """A graph that is known, observations of it, and what others believe of its pairs."""
+
+    A: Matrix
+    X: pd.DataFrame
+    beliefs: Matrix | None = None
+
+
+Draw = Callable[[int, int, np.random.Generator], Sample]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a worked example compares.
+
+    ``draw`` gives the sample of repeat g with k observations. ``repeats`` may be
+    fewer for slow methods (``budgets``). ``wrong`` is a prior that should not fit.
+    """
+
+    name: str
+    title: str
+    draw: Draw
+    ks: tuple[int, ...]
+    shares: tuple[float, ...]
+    prior: str
+    wrong: str
+    repeats: int = 20
+    budgets: Mapping[str, int] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+    believes: bool = False
+    seed: int = 2024
+
+    @property
+    def methods(self) -> dict[str, Callable[..., Answer]]:
+        """Its contenders by name."""
+        found = contenders(self.prior, self.wrong, self.believes)
+        return {name: call for name, call in found.items() if name not in self.without}
+
+    def seeds(self, *of: int | str) -> np.random.Generator:
+        """The generator for one purpose."""
+        words = [zlib.crc32(o.encode()) if isinstance(o, str) else o for o in of]
+        return np.random.default_rng([self.seed, zlib.crc32(self.name.encode()), *words])
+
+    def problem(self, k: int, share: float, g: int) -> tuple[Sample, Problem]:
+        """Repeat ``g``: the truth, and the problem with a share of it hidden.
+
+        What is hidden is the same for all k, and columns have mean 0 and variance 1.
+        """
+        sample = self.draw(k, g, self.seeds("X", k, g))
+        known = hide(sample.A, self.seeds("hide", f"{share:g}", g), share=share)
+        X = pd.DataFrame(standardise(sample.X.to_numpy()), columns=sample.X.columns)
+        return sample, Problem.create(X, known)
+
+    def facts(self) -> dict[str, Any]:
+        """What decides its rows: results with the same may be joined."""
+        priors = {name: file_hash(prior_file(name)) for name in (self.prior, self.wrong)}
+        return {"name": self.name, "seed": self.seed, "priors": priors}
+
+
+def units(case: Case, methods: Sequence[str], repeats: int) -> list[tuple[str, str]]:
+    """Every problem for every method, repeat by repeat, so that an early look sees all."""
+    found = {}
+    for g in range(repeats):
+        for method in methods:
+            if g < case.budgets.get(method, repeats):
+                for k in case.ks:
+                    for share in case.shares:
+                        unit = {"method": method, "k": k, "share": share, "g": g}
+                        found[f"{method} | {k} | {share:g} | {g}"] = json.dumps(unit)
+    return list(found.items())
+
+
+def solve(case: Case, text: str) -> dict[str, Any]:
+    """Scores, truth, threshold and gain of one unit; an error of the method is an answer too."""
+    unit = json.loads(text)
+    sample, problem = case.problem(unit["k"], unit["share"], unit["g"])
+    rng = case.seeds(unit["method"], unit["k"], f"{unit['share']:g}", unit["g"])
+    start = cpu_seconds()
+    try:
+        answer = case.methods[unit["method"]](problem, sample.beliefs, rng)
+    except Exception as error:  # one failure is a row, not the end of the run
+        words = " ".join(str(error).split())
+        return {**unit, "error": f"{type(error).__name__}: {words}"}
+    gain = answer.gain
+    return {
+        **unit,
+        "error": None,
+        "seconds": round(cpu_seconds() - start, 3),
+        "threshold": answer.threshold,
+        "gain": None if gain is None else [gain.bits, gain.standard_error],
+        "truth": "".join("1" if a else "0" for a in on_unknown(sample.A, problem.U)),
+        "scores": [round(float(s), DIGITS) for s in answer.scores],
+    }
+
+
+def usable(case: Case, wanted: Sequence[str]) -> list[str]:
+    """The methods to run here; a line on standard error for each that cannot."""
+    for name in wanted:
+        if name not in case.methods:
+            raise GraphPriorError(
+                f"no method is called {name!r}: there are {', '.join(case.methods)}"
+            )
+    reasons = {name: unavailable(name) for name in wanted or case.methods}
+    for name, why in reasons.items():
+        if why:
+            console().print(f"{name} skipped: {why}")
+    return [name for name, why in reasons.items() if not why]
+
+
+def claim(case: Case, out: Path) -> None:
+    """Take a folder for a case; one whose units are of another seed or prior is refused."""
+    path, facts = out / "case.json", case.facts()
+    if (out / JOURNAL).exists() and path.exists() and json.loads(path.read_text()) != facts:
+        raise GraphPriorError(
+            f"{out} holds units of another seed or prior (see {path}): choose another --out, "
+            f"or remove {out / JOURNAL}"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    save_json(path, facts)
+
+
+def run(case: Case, out: Path, wanted: Sequence[str] = (), repeats: int | None = None) -> str:
+    """Run what ``out`` lacks, then write rows, table and figure of all it has; the table."""
+    methods = usable(case, wanted)
+    claim(case, out)
+    save_provenance(out, {
+        "case": case.name, "seed": case.seed, "methods": methods,
+        "repeats": repeats or case.repeats,
+    })  # fmt: skip
+    work = units(case, methods, repeats or case.repeats)
+    with journal(out / JOURNAL) as kept, progress(case.name) as report:
+        for key in [key for key, result in kept.results.items() if result["error"]]:
+            del kept.results[key]  # it may have failed for want of time or of a package
+        done, start = sum(key in kept.results for key, _ in work), time.monotonic()
+        for key, result in do(work, partial(solve, case), kept, Place()):
+            done += 1
+            report(done, len(work), key)
+            if result["error"]:
+                console().print(f"{key}: {result['error']}")
+        print(f"{case.name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
+        results = list(kept.results.values())
+    return write(case, out, results)
+
+
+def write(case: Case, out: Path, results: list[dict[str, Any]]) -> str:
+    """Rows, summary, table and figure."""
+    order = [name for name in case.methods if any(r["method"] == name for r in results)]
+    rows = rows_of(case.name, results)
+    summary = summary_of(results, order)
+    save_table(out / "rows.csv", rows)
+    save_table(out / "summary.csv", summary)
+    words = table(case.title, case.prior, summary)
+    write_whole(out / "table.md", words.encode())
+    save_figure(out / "figure.png", figure(case.title, summary))
+    return words
+
+
+def save_typical(case: Case, out: Path) -> Path:
+    """The result folder of one typical problem: repeat 0, middle k and share, engine gibbs."""
+    k, share = case.ks[len(case.ks) // 2], case.shares[len(case.shares) // 2]
+    sample, problem = case.problem(k, share, 0)
+    model = Ours(case.prior, "gibbs", believes=case.believes).fit(
+        problem, sample.beliefs, case.seeds("typical")
+    )
+    with whole_folder(out) as folder:
+        write_result(folder, Result.of(model, {"example": case.name, "k": k, "share": share}))
+    return out
+
+
+def main(case: Case) -> None:
+    """The command line of an example."""
+
+    def command(
+        out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("results")
+        / "examples"
+        / case.name,
+        quick: Annotated[
+            bool, typer.Option(help=f"{QUICK} repeats, into build/, to see that it runs.")
+        ] = False,
+        repeats: Annotated[int | None, typer.Option(help="Hidings of each method.")] = None,
+        method: Annotated[
+            list[str] | None, typer.Option(help="Only this one; may be repeated.")
+        ] = None,
+        typical: Annotated[
+            Path | None, typer.Option(help="Only save one result folder, for a report.")
+        ] = None,
+    ) -> None:
+        if typical is not None:
+            console().print(f"wrote {save_typical(case, typical)}/")
+            return
+        chosen = replace(case, budgets={}) if quick else case
+        folder = Path("build") / "examples" / case.name if quick else out
+        print(run(chosen, folder, method or (), QUICK if quick else repeats))
+
+    command.__doc__ = case.title
+    try:
+        typer.run(command)
+    except GraphPriorError as error:
+        sys.exit(f"error: {error}")

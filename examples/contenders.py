@@ -1,0 +1,177 @@
+"""Methods that a worked example compares, each with a threshold that never saw the hidden truth.
+
+Ours reports an edge at probability 0.5, and so does BDgraph. The lassos'
+penalties and the cut of partial correlations are chosen on the known part: as
+many known pairs as are unknown (at most half of them) are hidden as well, and
+what finds those best is taken. A user could do the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from graphprior.baselines.lasso import support
+from graphprior.baselines.protocol import Penalty, Setting
+from graphprior.baselines.registry import factory
+from graphprior.errors import GraphPriorError, GraphPriorWarning
+from graphprior.estimate import PartialGGM
+from graphprior.fit_check import PriorGain
+from graphprior.graphs import Matrix, Problem, unknown_mask, unvech, vech
+from graphprior.metrics import THRESHOLDS, Vector, f1, on_unknown
+from graphprior.prior.protocol import Prior
+from graphprior.prior.store import load_prior, shipped_priors
+
+FOLDERS = (Path(__file__).parent / "priors", Path("build/priors"))
+LAMBDAS = tuple(float(lam) for lam in np.geomspace(0.03, 0.95, 13))  # of correlations
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Scores of the unknown pairs, where they become edges, and what the prior was worth."""
+
+    scores: Vector
+    threshold: float = 0.5
+    gain: PriorGain | None = None
+
+
+class Contender(Protocol):
+    """(Problem, beliefs or None, rng) -> Answer."""
+
+    def __call__(
+        self, problem: Problem, beliefs: Matrix | None, rng: np.random.Generator
+    ) -> Answer:
+        """The answer to one problem."""
+        ...
+
+
+def prior_file(name: str) -> Path:
+    """Where a prior lies: among those of the examples, just trained, or shipped."""
+    places = [folder / f"{name}.safetensors" for folder in FOLDERS]
+    for path in [*places, *([shipped_priors()[name]] if name in shipped_priors() else [])]:
+        if path.is_file():
+            return path
+    raise GraphPriorError(
+        f"the prior {name!r} is not there (looked for {places[0].name} in examples/priors and "
+        "build/priors): train it as examples/README.md tells"
+    )
+
+
+@cache
+def prior_once(name: str) -> Prior:
+    """A prior read once."""
+    return load_prior(prior_file(name))
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Edge probabilities of `PartialGGM`; ``prior`` None takes pairs as independent."""
+
+    prior: str | None
+    engine: str = "direct"
+    temper: bool = False
+    believes: bool = False
+
+    def __call__(
+        self, problem: Problem, beliefs: Matrix | None, rng: np.random.Generator
+    ) -> Answer:
+        """Probabilities of the unknown pairs, and the prior's gain."""
+        model = self.fit(problem, beliefs, rng)
+        return Answer(on_unknown(model.edge_probabilities_, problem.U), 0.5, model.prior_gain_)
+
+    def fit(self, problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> PartialGGM:
+        """The fitted model."""
+        prior = None if self.prior is None else prior_once(self.prior)
+        # A pair is known or believed, not both.
+        told = np.where(problem.U, beliefs, np.nan) if self.believes else None
+        model = PartialGGM(prior, engine=self.engine, temper=self.temper, random_state=rng)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GraphPriorWarning)  # the gain is a column instead
+            return model.fit(problem.X, known=problem.known, beliefs=told)
+
+
+def hide_more(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Vector]:
+    """The problem with known pairs hidden too, and which pairs (in the order of vech) those are."""
+    a = vech(problem.known)
+    known = np.flatnonzero(~np.isnan(a))
+    if len(known) < 2:
+        raise GraphPriorError("nothing is known: there is no known part to choose a threshold on")
+    count = min(len(a) - len(known), len(known) // 2)
+    # As many edges as their share: a draw without any would choose nothing.
+    edges, gaps = known[a[known] == 1], known[a[known] == 0]
+    ones = min(len(edges), max(1, round(count * len(edges) / len(known))))
+    more = np.concatenate([
+        rng.choice(edges, ones, replace=False),
+        rng.choice(gaps, min(len(gaps), max(count - ones, 1)), replace=False),
+    ])  # fmt: skip
+    less = a.copy()
+    less[more] = np.nan
+    return Problem(problem.X, unvech(less), problem.names), np.sort(more)
+
+
+def _asked(problem: Problem, shown: Problem, more: Vector) -> tuple[Vector, Any]:
+    """Truth of the pairs that were hidden more, and where they stand among the unknown ones."""
+    where = np.isin(np.flatnonzero(vech(unknown_mask(shown.known))), more)
+    return vech(problem.known)[more], where
+
+
+def best_penalty(problem: Problem, uses_known: bool, rng: np.random.Generator) -> float:
+    """The lasso's penalty with the highest F1 on known pairs that were hidden from it."""
+    shown, more = hide_more(problem, rng)
+    truth, where = _asked(problem, shown, more)
+    found = [f1(truth, support(shown, lam, uses_known)[where] == 1) for lam in LAMBDAS]
+    return LAMBDAS[int(np.argmax(found))]
+
+
+def lasso(name: str) -> Contender:
+    """A graphical lasso, with what is known (WGL) or without (GL)."""
+
+    def contender(problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> Answer:
+        lam = best_penalty(problem, name == "WGL", rng)
+        setting = Setting(penalties={name: Penalty(0.0, 0.0, 1 / lam)})
+        return Answer(factory(name)(setting)(problem, rng))
+
+    return contender
+
+
+def threshold(problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> Answer:
+    """Absolute partial correlations, cut where known pairs that were hidden are found best."""
+    scores = factory("Threshold")(Setting())
+    shown, more = hide_more(problem, rng)
+    truth, where = _asked(problem, shown, more)
+    found = f1(truth, scores(shown, rng)[where] >= THRESHOLDS[:, None])
+    return Answer(scores(problem, rng), float(THRESHOLDS[int(np.argmax(found))]))
+
+
+def bdgraph(problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> Answer:
+    """BDgraph with its usual chain."""
+    return Answer(factory("BDgraph")(Setting())(problem, rng))
+
+
+OTHERS: dict[str, Callable[..., Answer]] = {
+    "WGL": lasso("WGL"),
+    "GL": lasso("GL"),
+    "Threshold": threshold,
+    "BDgraph": bdgraph,
+}
+
+
+def contenders(prior: str, wrong: str, believes: bool = False) -> dict[str, Callable[..., Answer]]:
+    """All methods of an example by name: ours with the right, no and a wrong prior, and others."""
+    ours: dict[str, Callable[..., Answer]] = {
+        "direct": Ours(prior),
+        "gibbs": Ours(prior, "gibbs"),
+        "direct, no prior": Ours(None),
+        f"direct, {wrong}": Ours(wrong),
+        f"direct, {wrong} tempered": Ours(wrong, temper=True),
+    }
+    if believes:
+        ours["direct, beliefs"] = Ours(prior, believes=True)
+        ours["direct, no prior, beliefs"] = Ours(None, believes=True)
+    return ours | OTHERS

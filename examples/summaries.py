@@ -1,0 +1,129 @@
+"""From solved problems to tidy rows, means with standard errors, a table and a figure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from graphprior.experiments.figure import styles
+from graphprior.experiments.rows import truth_and_scores
+from graphprior.metrics import auc, calibration_error, f1
+
+METRICS = ("f1", "auc", "gain", "seconds")
+PROBABILITIES = ("direct", "gibbs", "BDgraph")  # methods whose scores claim to be probabilities
+
+
+def values(result: dict[str, Any]) -> dict[str, float]:
+    """The metrics of one problem; F1 and AUC mean nothing where no edge is hidden."""
+    truth, scores = truth_and_scores(result)
+    found = float(f1(truth, scores >= result["threshold"])) if truth.any() else np.nan
+    gain = np.nan if result["gain"] is None else result["gain"][0]
+    return {
+        "f1": found, "auc": auc(truth, scores), "gain": gain, "seconds": result["seconds"],
+    }  # fmt: skip
+
+
+def rows_of(case: str, results: list[dict[str, Any]]) -> pd.DataFrame:
+    """One row for each problem, method and metric; failures are rows too."""
+    rows = []
+    for result in results:
+        place = {"case": case, **{key: result[key] for key in ("method", "k", "share")}}
+        place |= {"repeat": result["g"], "error": result["error"]}
+        found = dict.fromkeys(METRICS, np.nan) if result["error"] else values(result)
+        rows += [{**place, "metric": name, "value": value} for name, value in found.items()]
+    return pd.DataFrame(rows)
+
+
+def summary_of(results: list[dict[str, Any]], order: list[str]) -> pd.DataFrame:
+    """One row for each method, k and share: means, standard errors, calibration of all pairs."""
+    settings = sorted({(r["share"], r["k"]) for r in results})
+    rows = []
+    for method in order:
+        for share, k in settings:
+            at = [r for r in results if (r["method"], r["share"], r["k"]) == (method, share, k)]
+            if at:
+                rows.append({"method": method, "share": share, "k": k, **_point(method, at)})
+    return pd.DataFrame(rows)
+
+
+def _point(method: str, results: list[dict[str, Any]]) -> dict[str, Any]:
+    worked = [r for r in results if r["error"] is None]
+    out: dict[str, Any] = {"repeats": len(worked), "failed": len(results) - len(worked)}
+    table = pd.DataFrame([values(r) for r in worked], columns=list(METRICS))
+    for name in METRICS:
+        column = table[name].dropna()
+        out[name] = column.mean() if len(column) else np.nan
+        out[f"{name}_se"] = column.sem() if len(column) > 1 else np.nan
+    out["calibration_error"] = np.nan
+    if worked and method.split(",")[0] in PROBABILITIES:
+        truth, p = (np.concatenate(v) for v in zip(*map(truth_and_scores, worked), strict=True))
+        out["calibration_error"] = calibration_error(truth, p)
+    return out
+
+
+def table(title: str, prior: str, summary: pd.DataFrame) -> str:
+    """Markdown: a table for each metric, a row for each method, a column for each setting."""
+    lines = [f"# {title}", "", f"`direct` and `gibbs` have the prior `{prior}`. Mean ± standard"]
+    lines += ["error over hidings of the same graph, or over graphs.", ""]
+    lines += _block("F1 on the hidden pairs", summary, "f1", "f1_se")
+    lines += _block("AUC on the hidden pairs", summary, "auc", "auc_se")
+    lines += _block("Calibration error, all hidings together", summary, "calibration_error")
+    checked = summary[~summary["method"].str.contains("gibbs|tempered")]  # the same check
+    lines += _block("Gain of the prior by the fit check, bits a pair", checked, "gain", "gain_se")
+    lines += _block("CPU seconds a problem, choice of penalty included", summary, "seconds")
+    for row in summary[summary["failed"] > 0].itertuples():
+        lines += [f"{row.method} failed on {row.failed} problems: share {row.share:g}, k {row.k}."]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _block(title: str, summary: pd.DataFrame, name: str, error: str | None = None) -> list[str]:
+    told = summary[summary[name].notna()]
+    if told.empty:
+        return []
+    settings = sorted({(row.share, row.k) for row in summary.itertuples()})
+    heads = [f"{share:.0%} hidden, k = {k}" for share, k in settings]
+    lines = [f"## {title}", "", f"| method | hidings | {' | '.join(heads)} |"]
+    lines.append("|---" * (len(settings) + 2) + "|")
+    for method in dict.fromkeys(told["method"]):
+        mine = told[told["method"] == method].set_index(["share", "k"])
+        cells = [_cell(mine, at, name, error) for at in settings]
+        repeats = int(mine["repeats"].max())
+        lines.append(f"| {method} | {repeats} | {' | '.join(cells)} |")
+    return [*lines, ""]
+
+
+def _cell(mine: pd.DataFrame, at: tuple[float, int], name: str, error: str | None) -> str:
+    if at not in mine.index:
+        return "-"
+    spread = np.nan if error is None else mine.loc[at, error]
+    return f"{mine.loc[at, name]:.3f}" + ("" if np.isnan(spread) else f" ± {spread:.3f}")
+
+
+def figure(title: str, summary: pd.DataFrame) -> Figure:
+    """F1 above and AUC below against k, a column for each share hidden."""
+    shares = sorted(summary["share"].unique())
+    style = styles(list(dict.fromkeys(summary["method"])))
+    page = Figure(figsize=(4.6 * len(shares) + 2.4, 7), layout="constrained")
+    axes = page.subplots(2, len(shares), sharey="row", sharex=True, squeeze=False)
+    for column, share in enumerate(shares):
+        for row, name in enumerate(("f1", "auc")):
+            ax = axes[row, column]
+            for method, look in style.items():
+                mine = summary[(summary["method"] == method) & (summary["share"] == share)]
+                ax.errorbar(
+                    mine["k"], mine[name], yerr=mine[f"{name}_se"], label=method, capsize=2,
+                    ms=5, lw=1.4, ls="-" if method in ("direct", "gibbs") else "--", **look,
+                )  # fmt: skip
+            ax.set_xscale("log")
+            ax.set_xticks(sorted(summary["k"].unique()), map(str, sorted(summary["k"].unique())))
+            ax.minorticks_off()
+            ax.grid(alpha=0.25)
+            ax.set_ylabel(name.upper() if column == 0 else "")
+        axes[0, column].set_title(f"{share:.0%} of the pairs hidden", fontsize=9)
+        axes[1, column].set_xlabel("observations k")
+    page.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center", fontsize=8)
+    page.suptitle(title, fontsize=10)
+    return page

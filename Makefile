@@ -14,7 +14,7 @@ demo: $(VENV)/.package
 	$(BIN)/graphprior demo --out demo-result
 
 test: $(VENV)/.developer browser
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
 
 # The report is tested in a real browser; where there is none and apt can bring it, it does.
 ROOT = $(shell test "$$(id -u)" = 0 || echo sudo)

@@ -12,20 +12,15 @@ from functools import cache
 
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
 
 from compare import Case, Sample, main
 from graph_files import data_file
 from graphprior.graphs import Matrix, unvech
+from graphprior.transforms import transform_table
 
 SOURCE = "the supplement of doi:10.1126/science.1105809"
 # What a link, or none, in the second review is taken to be worth: a guess made beforehand.
 BELIEF = {1: 0.8, 0: 0.1}
-
-
-def normal_scores(X: pd.DataFrame) -> pd.DataFrame:
-    """Each column replaced by the normal quantiles of its ranks."""
-    return (X.rank() / (len(X) + 1)).apply(norm.ppf)
 
 
 @cache
@@ -45,7 +40,7 @@ def draw(k: int, g: int, rng: np.random.Generator) -> Sample:
     """k cells, others in each repeat; all 853 of them are the same ones."""
     A, beliefs, X = cells()
     chosen = X.iloc[np.sort(rng.choice(len(X), k, replace=False))]
-    return Sample(A, normal_scores(chosen), beliefs)
+    return Sample(A, transform_table(chosen, "normal-scores"), beliefs)
 
 
 CASE = Case(

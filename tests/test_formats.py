@@ -13,19 +13,23 @@ from typer.testing import CliRunner
 from graphprior import inputs
 from graphprior.cli.main import app
 from graphprior.cohort import find_tables
-from graphprior.errors import GraphPriorError
-from graphprior.graphs import align_beliefs_too, hide
+from graphprior.errors import GraphPriorError, notes
+from graphprior.estimate import PartialGGM
+from graphprior.graphs import Problem, align_beliefs_too, hide
 from graphprior.inputs import Reading
 from graphprior.known_files import read_beliefs, read_known
 from graphprior.observations import read_observations
 from graphprior.result_folder import read_result
 from graphprior.tables import SUFFIXES, guess_separator, stem_of
-from oracles import random_graph
+from graphprior.transforms import transform_table
+from oracles import random_graph, random_problem
 
 NAMES = ["IL-2 (α)", "p, q", "c;d", "5"]
 WRITERS = {
     ".csv": lambda table, path: table.to_csv(path, index=False),
     ".tsv": lambda table, path: table.to_csv(path, index=False, sep="\t"),
+    ".txt": lambda table, path: table.to_csv(path, index=False),
+    ".txt.gz": lambda table, path: table.to_csv(path, index=False),
     ".csv.gz": lambda table, path: table.to_csv(path, index=False),
     ".tsv.gz": lambda table, path: table.to_csv(path, index=False, sep="\t"),
     ".parquet": lambda table, path: table.to_parquet(path),
@@ -356,3 +360,45 @@ def test_each_table_of_a_cohort_is_read_the_same_way(tmp_path, rng):
     told_of = json.loads((tmp_path / "out" / "run.json").read_text())
     assert told_of["reading"] == first.run["reading"]
     assert isinstance(run([*words, "--others", "absent"]).exception, GraphPriorError)
+
+
+def test_a_result_is_no_known_part(tmp_path, rng):
+    _, problem = random_problem(rng, n=5, k=60)
+    with notes():
+        model = PartialGGM().fit(problem.X, known=problem.known)
+    nx.write_graphml(model.to_networkx(), tmp_path / "graph.graphml")
+    with refused("count the data twice"):
+        read_known(tmp_path / "graph.graphml", model.problem_.names)
+
+
+def test_lines_left_empty_at_the_top_are_no_data(tmp_path):
+    (tmp_path / "x.csv").write_text("\n\r\n1,2,3\n.1,.2,.3\n.4,.5,.7\n")
+    table = read_observations(tmp_path / "x.csv")
+    assert list(table.columns) == ["1", "2", "3"]
+    assert len(table) == 2
+
+
+@pytest.mark.parametrize("word", ["TRUE", "true", "True", "1"])
+def test_present_may_be_written_as_r_does(tmp_path, word):
+    (tmp_path / "known.csv").write_text(f"source,target,present\na,b,{word}\n")
+    assert read_known(tmp_path / "known.csv", ["a", "b", "c"])[0, 1] == 1
+
+
+def test_beliefs_alone_are_an_edge_table_in_a_file_and_in_memory(tmp_path, rng):
+    X = pd.DataFrame(rng.standard_normal((9, 3)), columns=list("abc"))
+    table = pd.DataFrame({"source": ["a"], "target": ["b"], "probability": [0.7]})
+    table.to_csv(tmp_path / "beliefs.csv", index=False)
+    read = read_beliefs(tmp_path / "beliefs.csv", list("abc"))
+    np.testing.assert_array_equal(Problem.create(X, table).beliefs, read)
+
+
+@pytest.mark.parametrize("kind", ["standardise", "log", "normal-scores"])
+def test_infinite_entries_are_refused_by_name(kind):
+    table = pd.DataFrame({"a": [1.0, 2.0, np.inf], "b": [1.0, 2.0, 3.0]})
+    with refused("'a', row 2"):
+        transform_table(table, kind)
+
+
+def test_control_characters_in_names_are_refused(rng):
+    with refused("control character"):
+        Problem.create(pd.DataFrame(rng.standard_normal((5, 2)), columns=["a\x01", "b"]))

@@ -2,11 +2,12 @@ import sys
 
 import matplotlib as mpl
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
 from graphprior import plots
-from graphprior.errors import GraphPriorError
+from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
 from graphprior.metrics import reliability
 from graphprior.noise import Schedule
@@ -165,3 +166,24 @@ def test_degree_histograms_are_drawn_next_to_each_other(rng):
     sets = {name: graph_statistics([random_graph(rng, 6)]) for name in ("drawn", "given")}
     ax = plot_degree_histograms(sets)
     assert len(ax.containers) == 2
+
+
+def test_names_that_look_like_formulas_are_drawn_as_they_are(rng):
+    _, problem = random_problem(rng, n=4, k=40)
+    X = pd.DataFrame(problem.X, columns=["price_$", "cost_$", "$$x^2$$", "a_b^"])
+    with notes():
+        model = PartialGGM().fit(X, known=problem.known)
+    picture(model).canvas.draw()
+
+
+def test_a_named_truth_is_matched_by_name(rng):
+    A, problem = random_problem(rng, n=6, k=40)
+    names = list("abcdef")
+    with notes():
+        model = PartialGGM().fit(pd.DataFrame(problem.X, columns=names))
+    truth = pd.DataFrame(A, names, names)
+    mixed = truth.loc[names[::-1], ["c", "a", "f", "b", "e", "d"]]
+    drawn = [
+        plots.plot_reliability(model, t).containers[0].lines[0].get_ydata() for t in (truth, mixed)
+    ]
+    np.testing.assert_array_equal(*drawn)

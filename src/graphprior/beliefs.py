@@ -110,9 +110,10 @@ def read_edge_table(
 
 
 def _present(word: str, where: str) -> float:
-    if word not in PRESENT:
+    value = PRESENT.get(word.capitalize())  # R writes TRUE
+    if value is None:
         raise GraphPriorError(f"{where}: present = {word!r}: expected 1 (edge) or 0 (no edge)")
-    return PRESENT[word]
+    return value
 
 
 def _probability(word: str, where: str) -> float:

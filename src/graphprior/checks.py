@@ -90,6 +90,9 @@ def node_names(X: Any, n: int) -> tuple[str, ...]:
     if columns is None:
         return tuple(f"x{i}" for i in range(n))
     names = tuple(str(c) for c in columns)
+    odd = [name for name in names if any(ord(c) < 32 and c not in "\t\n\r" for c in name)]
+    if odd:
+        raise GraphPriorError(f"column name {odd[0]!r} holds a control character: rename it")
     repeated = sorted({c for c in names if names.count(c) > 1}) if len(set(names)) < n else []
     if repeated:
         raise GraphPriorError(

@@ -16,11 +16,11 @@ import networkx as nx
 from graphprior.errors import GraphPriorError
 from graphprior.prior.store import write_whole
 from graphprior.result import Result
-from graphprior.result_folder import npz_bytes
+from graphprior.result_folder import edges_csv, npz_bytes
 
 
 def _csv(result: Result) -> bytes:
-    return result.edge_table().to_csv(index=False, float_format="%.6g").encode()
+    return edges_csv(result.edge_table()).encode()
 
 
 def _graph(write: Callable[[nx.Graph, Any], None]) -> Callable[[Result], bytes]:

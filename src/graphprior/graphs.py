@@ -131,7 +131,9 @@ def align_beliefs_too(known: Any, beliefs: Any, names: Sequence[str]) -> tuple[M
     """What is known and what is believed; an edge table with probabilities tells of both."""
     n = len(names)
     P = no_beliefs(n) if beliefs is None else align_beliefs(beliefs, names)
-    if sorted(map(str, getattr(known, "columns", ()))) == sorted(BELIEF_TABLE):
+    columns = {str(c) for c in getattr(known, "columns", ())}
+    if {*BELIEF_TABLE} - {"present"} <= columns <= {*BELIEF_TABLE}:
+        known = known if "present" in columns else known.assign(present="")
         rows = zip(*(known[c] for c in BELIEF_TABLE), strict=True)
         A, listed = read_edge_table(rows, names, "known")
         np.fill_diagonal(A, 0.0)

@@ -55,11 +55,12 @@ def read_known(
 ) -> Matrix:
     """The known part in the order of ``names``: 0, 1, and nan for unknown.
 
-    Pairs that an edge table or GraphML does not mention are ``others``: unknown or absent.
+    Pairs that an edge table or GraphML does not mention are ``others``: unknown or absent. Those
+    with a probability are unknown; `read_beliefs` reads it from the same file.
     """
     told = _read(Path(path), names, sheet)
     if isinstance(told, Told):
-        return told.with_others(others)
+        return told.with_others(others)  # its beliefs are read_beliefs'
     if others != "unknown":
         raise GraphPriorError(
             f"{path} is a matrix, which tells every pair: --others is for an edge table or GraphML"
@@ -119,6 +120,11 @@ def _graphml_rows(path: Path, names: Sequence[str]) -> list[tuple[str, str, str,
     label = _labels(graph, names, path)
     rows = []
     for a, b, told in graph.edges(data=True):
+        if "partial_correlation" in told:
+            raise GraphPriorError(
+                f"{path} is a result of graphprior: as known part it would count the data twice; "
+                "give what was known before"
+            )
         present, belief = _word(told.get("present")), _word(told.get("probability"))
         rows.append((label[a], label[b], present if present + belief else "1", belief))
     return rows

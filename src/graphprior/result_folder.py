@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from io import BytesIO
@@ -29,6 +30,10 @@ ARRAYS = (
     "known", "edge_probabilities", "edge_intervals", "adjacency", "precision", "samples",
 )  # fmt: skip
 FACTS = ("diagnostics", "notes", "card")
+DIAGNOSTICS = (
+    "likelihood", "engine", "n", "k", "unknown_pairs", "prior_gain", "precision_shrinkage",
+)  # fmt: skip
+OBJECTS = ("arguments", "inputs", "versions", "machine")  # of run.json, where they are there
 
 
 @contextmanager
@@ -38,8 +43,7 @@ def whole_folder(out: Path) -> Iterator[Path]:
     if out.is_dir() and any(out.iterdir()):
         raise FileExistsError(f"{out} is not empty")
     made = [folder for folder in out.parents if not folder.exists()]
-    hidden = out.parent / f".{out.name}.tmp"
-    shutil.rmtree(hidden, ignore_errors=True)  # left by a run that was killed
+    hidden = out.parent / f".{out.name}.{uuid.uuid4().hex}.tmp"
     hidden.mkdir(parents=True)
     try:
         yield hidden
@@ -107,6 +111,9 @@ def read_result(folder: str | Path) -> Result:
 def _read(folder: Path) -> Result:
     run = read_json(folder / "run.json")
     facts = {name: run.pop(name) for name in FACTS}
+    for name in OBJECTS:
+        if not isinstance(run.get(name, {}), dict):
+            raise ValueError(f"{name} of run.json is no object")
     file = read_arrays(folder / "result.npz", "a result")
     arrays: dict[str, Any] = {name: file[name] for name in ARRAYS}
     names = tuple(str(name) for name in file["names"])
@@ -138,7 +145,8 @@ def _check_facts(facts: dict[str, Any]) -> None:
     told = facts["diagnostics"]
     if not isinstance(told, dict) or not isinstance(told["threshold"], float | int):
         raise ValueError("diagnostics without a threshold")
-    if not {"likelihood", "n", "k"} <= told.keys():
-        raise ValueError("diagnostics without likelihood, n and k")
+    lacking = {*DIAGNOSTICS} - told.keys()
+    if lacking:
+        raise ValueError(f"diagnostics without {', '.join(sorted(lacking))}")
     if not isinstance(facts["notes"], list) or not isinstance(facts["card"], dict | None):
         raise ValueError("notes are no list, or the card is no object")

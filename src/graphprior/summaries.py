@@ -95,6 +95,11 @@ def co_membership(model: Any, groups: str | Groups = "communities") -> pd.DataFr
     return pd.DataFrame(together / len(result.samples), index=result.names, columns=result.names)
 
 
+def number(value: float) -> str:
+    """Three digits, and every digit before the point."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+
+
 def default_answers(result: Result, level: float = 0.95) -> list[tuple[str, pd.DataFrame]]:
     """Titles and tables for a report, of what costs little; none when nothing was drawn."""
     if not len(result.samples):

@@ -30,7 +30,7 @@ from graphprior.guards import (
 )
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx", ".npz")  # of a cohort
+SUFFIXES = (*TEXT, ".parquet", ".xlsx", ".npz")
 Header = list[str]
 Cells = pd.DataFrame
 EXTRA = {"pyarrow": "Parquet", "openpyxl": "Excel"}
@@ -82,7 +82,8 @@ def _word(cell: Any) -> str:
 
 def _read_text(path: Path, suffix: str, text: bool) -> tuple[Header, Cells]:
     content = gunzip(path) if suffix.endswith(".gz") else path.read_bytes()
-    words = content.decode("utf-8-sig")
+    # Lines left empty at the top would make the header a row of data.
+    words = content.decode("utf-8-sig").lstrip("\r\n")
     separator = "\t" if suffix.startswith(".tsv") else guess_separator(words, path)
     options: dict[str, Any] = {"sep": separator, "header": None}
     as_words = {**options, "dtype": str, "keep_default_na": False}

@@ -107,6 +107,13 @@ def transform_table(X: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The table with all columns transformed."""
     if check_transform(kind) == "none":
         return X
+    infinite = np.argwhere(np.isinf(X.to_numpy(dtype=np.float64)))
+    if len(infinite):
+        t, i = infinite[0]
+        raise GraphPriorError(
+            f"column {X.columns[i]!r}, row {t} (counted from 0) is infinite: every entry must be a "
+            f"finite number ({len(infinite)} are not); correct them or leave them empty"
+        )
     table: pd.DataFrame = Transform(kind).fit_transform(X)
     return table
 

@@ -15,7 +15,7 @@ from graphprior.errors import GraphPriorError, notes
 from graphprior.prior.store import write_whole
 from graphprior.quantities import QUANTITIES
 from graphprior.result_folder import read_result
-from graphprior.summaries import posterior_summary
+from graphprior.summaries import number, posterior_summary
 
 
 def as_text(summary: pd.DataFrame) -> Table:
@@ -26,7 +26,7 @@ def as_text(summary: pd.DataFrame) -> Table:
     table = Table(*columns, box=None)
     for row in summary.to_dict("records"):
         node = "" if pd.isna(row["node"]) else str(row["node"])
-        table.add_row(row["quantity"], node, *(f"{row[name]:.3g}" for name in numbers))
+        table.add_row(row["quantity"], node, *(number(row[name]) for name in numbers))
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def plot_degree_histograms(sets: dict[str, dict[str, Any]], ax: Axes | None = No
     """Degree histograms of sets of graphs next to each other."""
     ax = canvas(ax, 7, 3.5)
     width = 0.8 / len(sets)
-    for s, ((name, facts), colour) in enumerate(zip(sets.items(), SETS, strict=False)):
+    for s, ((name, facts), colour) in enumerate(zip(sets.items(), cycle(SETS), strict=False)):
         histogram = np.asarray(facts["degree_histogram"])
         label = f"{name}: density {facts['density']:.3f}, clustering {facts['clustering']:.3f}"
         ax.bar(np.arange(len(histogram)) + s * width, histogram, width, color=colour, label=label)

@@ -27,14 +27,15 @@ def canvas(ax: Axes | None, width: float = 6.0, height: float = 5.0) -> Axes:
 
 
 def shortened(name: str, most: int = 18) -> str:
-    """A name that leaves room for the plot."""
-    return name if len(name) <= most else f"{name[: most - 1]}…"
+    """A name that leaves room for the plot, and in which a dollar begins no formula."""
+    cut = name if len(name) <= most else f"{name[: most - 1]}…"
+    return cut.replace("$", r"\$")
 
 
 def list_down(ax: Axes, labels: Sequence[str]) -> Any:
-    """Heights for rows from the top down, with their labels on the left; they are returned."""
+    """Heights for rows from the top down, with their (shortened) labels; they are returned."""
     y = list(range(len(labels)))[::-1]
     size = 7 if len(labels) <= 30 else max(3.0, 210 / len(labels))
-    ax.set_yticks(y, [shortened(label, 40) for label in labels], fontsize=size)
+    ax.set_yticks(y, labels, fontsize=size)
     ax.set_ylim(-0.6, len(labels) - 0.4)
     return y

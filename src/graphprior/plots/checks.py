@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from graphprior.checks import match_names
 from graphprior.engines.posterior import share_interval
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import check_adjacency
@@ -24,6 +26,8 @@ Bins = Iterable[tuple[float, float, int]]  # mean probability, share of edges, p
 def plot_reliability(model: Any, truth: Any, bins: int = 10, ax: Axes | None = None) -> Axes:
     """Probability of the unknown pairs against the share that are edges of the ``truth``."""
     result = Result.of(model)
+    if hasattr(truth, "columns"):
+        truth = match_names(truth, result.names, "truth")
     A = check_adjacency(truth, "truth")
     if A.shape != result.known.shape:
         raise GraphPriorError(f"truth has shape {A.shape}: expected {result.known.shape}")
@@ -37,7 +41,7 @@ def plot_bins(bins: Mapping[str, Bins], ax: Axes | None = None) -> Axes:
     """The reliability diagram of `metrics.reliability`'s bins, with the 95% bounds of a share."""
     ax = canvas(ax, 4.5, 4.2)
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8)
-    for (name, rows), colour in zip(bins.items(), SETS, strict=False):
+    for (name, rows), colour in zip(bins.items(), cycle(SETS), strict=False):
         p, share, pairs = np.array(list(rows), dtype=float).reshape(-1, 3).T
         low, high = share_interval(share, pairs)
         bars = [share - low, high - share]

@@ -23,7 +23,7 @@ from graphprior.report.making import citations, groups
 from graphprior.report.payload import embedded, payload
 from graphprior.report.trust import checks
 from graphprior.result import Result
-from graphprior.summaries import default_answers
+from graphprior.summaries import default_answers, number
 
 Answer = tuple[str, pd.DataFrame]
 SCRIPTS = ("pairs.js", "details.js", "graph.js", "matrix.js", "table.js", "page.js")
@@ -51,7 +51,8 @@ def usual_answers(result: Result) -> list[Answer]:
     for title, table in default_answers(result):
         level, draws = table["level"].iloc[0], table["draws"].iloc[0]
         words = f"{title[0].upper()}{title[1:]} ({draws} graphs drawn; low to high: {level:.0%})"
-        titled.append((words, table.drop(columns=["level", "draws"])))
+        told = ["level", "draws"] + (["quantity"] if table["quantity"].nunique() == 1 else [])
+        titled.append((words, table.drop(columns=told)))
     return titled
 
 
@@ -106,15 +107,13 @@ def _bokeh() -> str:
 
 
 def _answer(title: str, table: pd.DataFrame) -> dict[str, Any]:
-    """A table as words; numbers to four digits, columns that say nothing left out."""
-    if len(table) > 1:
-        said = [c for c in table if table[c].notna().any() and table[c].nunique(dropna=False) > 1]
-        table = table[said]
+    """A table as words, without columns that are empty."""
+    table = table.dropna(axis="columns", how="all")
     rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
     return {"title": title, "columns": [str(name) for name in table.columns], "rows": rows}
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:.3g}" if np.isfinite(value) else "–"
+        return number(value) if np.isfinite(value) else "–"
     return "–" if value is None else str(value)

@@ -64,6 +64,9 @@ def _found_edges(result: Result) -> Iterator[Check]:
 def _observations(result: Result) -> Iterator[Check]:
     k, n = result.diagnostics["k"], result.diagnostics["n"]
     words = f"{k} observations of {n} variables, {k / n:.1f} for each."
+    if result.diagnostics.get("missing_entries"):
+        k = result.diagnostics["effective_k"]
+        words += f" With what is missing they are worth {k:.1f} complete ones."
     if result.diagnostics["likelihood"] is None:
         yield Check("note", "Observations", words + " The data were not asked: the prior alone.")
     elif k <= n:
@@ -81,9 +84,11 @@ def _observations(result: Result) -> Iterator[Check]:
 def _prior_fit(result: Result) -> Iterator[Check]:
     gain = result.diagnostics["prior_gain"]
     if gain is None:
-        words = "There was nothing to check a prior on"
+        words = "There were too few pairs to check the prior on"
         if result.card is None:
-            words = "No learned prior was used, or it cannot be asked for a prediction"
+            words = "No learned prior was used, or it has no card"
+        elif result.card.get("kind") == "edp-gnn":
+            words = "This kind of prior gives scores and cannot be asked for a prediction"
         yield Check("note", "Fit of the prior", words + "; its fit is not measured.")
         return
     bits, error = gain["bits"], gain["standard_error"]

@@ -41,7 +41,7 @@ from graphprior.experiments.folder import (
 )
 from graphprior.experiments.units import cpu_seconds
 from graphprior.graphs import Matrix, Problem, hide
-from graphprior.io import file_hash
+from graphprior.inputs import file_hash
 from graphprior.metrics import on_unknown
 from graphprior.prior.store import write_whole
 from graphprior.result import Result

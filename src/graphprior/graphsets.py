@@ -76,16 +76,22 @@ def _node_count(edges: npt.NDArray[Any]) -> int:
     return int(edges.max(initial=-1)) + 1 if edges.dtype.kind in "iu" and edges.size else 0
 
 
+def _integers(path: Path, columns: int) -> npt.NDArray[np.int64]:
+    """Lines of whole numbers parted by commas; numpy.loadtxt crashed on a damaged file."""
+    rows = [line.split(",") for line in path.read_text("utf-8").splitlines() if line.strip()]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != columns:
+            raise ValueError(f"{path.name} row {number} has {len(row)} entries: expected {columns}")
+    return np.array([[int(word) for word in row] for row in rows], np.int64).reshape(-1, columns)
+
+
 def read_tudataset(folder: Path, changes: Changes | None = None) -> list[Matrix]:
     """TUDataset text files: NAME_A.txt (edges) and NAME_graph_indicator.txt."""
     edge_file = next(iter(sorted(folder.glob("*_A.txt"))))
     indicator = edge_file.with_name(edge_file.name.replace("_A.txt", "_graph_indicator.txt"))
     with guarded(folder, "a TUDataset"):
-        edges = np.loadtxt(edge_file, delimiter=",", dtype=np.int64, ndmin=2) - 1
-        graph_of = np.loadtxt(indicator, dtype=np.int64, ndmin=1)
-        if edges.shape[1] != 2 and edges.size:
-            raise ValueError(f"{edge_file.name} has {edges.shape[1]} columns: expected 2")
-        edges = edges.reshape(-1, 2)
+        edges = _integers(edge_file, 2) - 1
+        graph_of = _integers(indicator, 1)[:, 0]
         if edges.size and edges.min() < 0:
             raise ValueError(f"{edge_file.name} names node 0: nodes are counted from 1")
         if (np.diff(graph_of) < 0).any():

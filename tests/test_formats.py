@@ -2,7 +2,9 @@
 
 import gzip
 import json
+import re
 import sys
+import zipfile
 
 import networkx as nx
 import numpy as np
@@ -123,6 +125,19 @@ def test_the_first_sheet_is_read_or_the_one_named(tmp_path, table):
     table.to_csv(tmp_path / "x.csv", index=False)
     with refused("--sheet is for .xlsx"):
         read_observations(tmp_path / "x.csv", sheet="one")
+
+
+@pytest.mark.parametrize("said", ["A1", "A1:B2", "A1:XFD1048576"])
+def test_what_a_sheet_says_of_its_size_does_not_count(tmp_path, table, said):
+    table.to_excel(tmp_path / "x.xlsx", index=False)
+    with (
+        zipfile.ZipFile(tmp_path / "x.xlsx") as old,
+        zipfile.ZipFile(path := tmp_path / "y.xlsx", "w") as new,
+    ):
+        for name in old.namelist():
+            size = f'<dimension ref="{said}"'.encode()
+            new.writestr(name, re.sub(rb'<dimension ref="[^"]*"', size, old.read(name)))
+    pd.testing.assert_frame_equal(read_observations(path), table, rtol=1e-14)
 
 
 @pytest.mark.parametrize(("library", "suffix"), [("pyarrow", ".parquet"), ("openpyxl", ".xlsx")])

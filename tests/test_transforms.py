@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from graphprior import PartialGGM, Transform
 from graphprior.errors import GraphPriorError, notes
-from graphprior.transforms import DOUBT, TRANSFORMS, far_from_gaussian, transform_table
+from graphprior.transforms import TRANSFORMS, far_from_gaussian, transform_table
 
 NAMES = ("a", "b", "c")
 columns = st.lists(st.integers(-5, 5) | st.just(None), min_size=3, max_size=12).filter(
@@ -77,8 +77,8 @@ def test_gaussian_tables_are_let_pass(rng, k):
     told = sum(
         far_from_gaussian(rng.standard_normal((k, 3)), NAMES) is not None for _ in range(tables)
     )
-    # Poisson: a chance of DOUBT each, and three standard errors.
-    assert told <= DOUBT * tables + 3 * np.sqrt(DOUBT * tables)
+    # Poisson: a chance of one in a thousand each, and three standard errors.
+    assert told <= tables / 1000 + 3 * np.sqrt(tables / 1000)
 
 
 def test_a_large_table_a_little_off_is_let_pass(rng):

@@ -20,6 +20,14 @@ def rng():
     return np.random.default_rng(0)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    """Measured errors as plain numbers: those of numpy do not travel between processes."""
+    report = yield
+    report.user_properties = [(key, float(value)) for key, value in report.user_properties]
+    return report
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say how close the learned scores came, not only that they came close enough."""
     reports = terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", [])

@@ -316,14 +316,6 @@ def test_proteins_take_unperturbed_cells_only_and_pairs_by_name(folder, rng):
     assert len(sample.X) == 6
 
 
-def test_normal_scores_keep_ranks_and_forget_units(rng):
-    X = pd.DataFrame(rng.lognormal(size=(50, 3)))
-    scores = proteins.normal_scores(X)
-    pd.testing.assert_frame_equal(scores, proteins.normal_scores(np.log(X) * 7))
-    pd.testing.assert_frame_equal(scores.rank(), X.rank())
-    assert np.allclose(scores.mean(), 0)
-
-
 def test_the_gene_networks_precision_has_the_support_of_its_moral_graph(folder, rng):
     W = moral_graphs.causal_network(rng, 9)
     parent, child = np.nonzero(W)

@@ -30,8 +30,6 @@ NAMES = ["IL-2 (α)", "p, q", "c;d", "5"]
 WRITERS = {
     ".csv": lambda table, path: table.to_csv(path, index=False),
     ".tsv": lambda table, path: table.to_csv(path, index=False, sep="\t"),
-    ".txt": lambda table, path: table.to_csv(path, index=False),
-    ".txt.gz": lambda table, path: table.to_csv(path, index=False),
     ".csv.gz": lambda table, path: table.to_csv(path, index=False),
     ".tsv.gz": lambda table, path: table.to_csv(path, index=False, sep="\t"),
     ".parquet": lambda table, path: table.to_parquet(path),

@@ -156,4 +156,4 @@ def test_a_header_does_not_make_a_network_larger_than_its_weights(tmp_path, fiel
 
 def test_every_format_of_tables_is_fuzzed():
     fuzzed = {name.split()[1].split(".", 1)[1] for name in READERS if "observations" in name}
-    assert {suffix.removeprefix(".") for suffix in SUFFIXES} - fuzzed == {"tsv.gz", "txt", "txt.gz"}
+    assert {suffix.removeprefix(".") for suffix in SUFFIXES} - fuzzed == {"tsv.gz"}

@@ -177,7 +177,8 @@ def test_pointing_at_an_edge_tells_its_reasons(page, result):
     assert named(table, shown) == page.inner_text("#pair h3") == named(table, row)
     words = page.inner_text("#pair").replace("−", "-")
     assert f"{table['probability'][row]:.3f}" in words
-    for column in [c for c in table if c.endswith("_log_odds")] + ["partial_correlation"]:
+    parts = ["prior_log_odds", "data_log_odds", "hidden_log_odds"]  # nothing was believed
+    for column in [*parts, "partial_correlation"]:
         assert f"{table[column][row]:+.2f}" in words
     assert named(table, row) in page.inner_text("#tip")
 

@@ -30,7 +30,7 @@ from graphprior.guards import (
 )
 
 TEXT = (".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz")
-SUFFIXES = (*TEXT, ".parquet", ".xlsx", ".npz")
+SUFFIXES = (".csv", ".tsv", ".csv.gz", ".tsv.gz", ".parquet", ".xlsx", ".npz")  # of a cohort
 Header = list[str]
 Cells = pd.DataFrame
 EXTRA = {"pyarrow": "Parquet", "openpyxl": "Excel"}

@@ -29,14 +29,14 @@ SOURCES = {
 
 
 @cache
-def test_graphs(family: str) -> list[Matrix]:
+def held_out(family: str) -> list[Matrix]:
     """Graphs that the prior never saw."""
     return read_npz(data_file(f"{family}/test.npz", SOURCES[family]))
 
 
 def draw(family: str, k: int, g: int, rng: np.random.Generator) -> Sample:
     """The g-th test graph, its own precision matrix, and k observations."""
-    A = test_graphs(family)[g]
+    A = held_out(family)[g]
     Theta_0 = simulate_precision(A, rng, tries=10_000)
     return Sample(A, pd.DataFrame(simulate_observations(Theta_0, k, rng)).add_prefix("x"))
 

@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import helmert
 from scipy.optimize import minimize
-from scipy.special import expit, gammaln, logit
+from scipy.special import gammaln, logit
 from scipy.stats import multivariate_normal, norm, qmc
 
+from calibration import slope, worst_bin
 from graphprior import evidence
 from graphprior.covariance import sample_covariance
 from graphprior.errors import GraphPriorError
@@ -312,34 +313,15 @@ def pooled():
 @pytest.mark.parametrize("k", [40, 200])
 def test_probabilities_are_frequencies(pooled, k, record_property):
     """Within 4 standard errors and 0.02, in bins of log-odds."""
-    log_bf, truth = pooled[k]
-    log_odds = log_bf + logit(truth.mean())
-    p, worst = expit(log_odds), 0.0
-    for low, high in [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 2), (2, 99)]:
-        here = (log_odds >= low) & (log_odds < high)
-        assert here.sum() > 20
-        standard_error = np.sqrt((p * (1 - p))[here].sum()) / here.sum()
-        error = truth[here].mean() - p[here].mean()
-        record_property(f"frequency_minus_probability_from_{low}_at_{p[here].mean():.3f}", error)
-        worst = max(worst, (abs(error) - 0.02) / standard_error)
-    record_property("worst_bin_in_standard_errors", worst)
-    assert worst < 4
+    bins = [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 2), (2, 99)]
+    assert worst_bin(*pooled[k], bins, 20, record_property) < 4
 
 
 @pytest.mark.parametrize("k", [40, 200])
 def test_log_odds_have_the_right_scale(pooled, k, record_property):
     """The slope of a logistic regression of the truth on the log Bayes factor is 1."""
-    log_bf, truth = pooled[k]
-
-    def loss(x):
-        z = x[0] + x[1] * np.clip(log_bf, -8, 8)
-        return (np.logaddexp(0, z) - truth * z).sum()
-
-    fit = minimize(loss, [logit(truth.mean()), 1.0])
-    standard_error = np.sqrt(fit.hess_inv[1, 1])
-    record_property("slope", fit.x[1])
-    record_property("standard_error", standard_error)
-    assert abs(fit.x[1] - 1) < 0.2 + 4 * standard_error < 0.8
+    found, error = slope(*pooled[k], record_property)
+    assert abs(found - 1) < 0.2 + 4 * error < 0.8
 
 
 def test_evidence_given_its_own_rate_is_itself(record_property):

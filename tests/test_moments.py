@@ -3,11 +3,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import minimize
-from scipy.special import expit, logit
 from scipy.stats import multivariate_normal
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from calibration import slope, worst_bin
 from graphprior import PartialGGM
 from graphprior.covariance import constrained_mle
 from graphprior.em import em_steps, expectation_maximisation, information
@@ -343,32 +342,14 @@ def pooled(request):
 
 def test_probabilities_are_frequencies_with_a_fifth_missing(pooled, record_property):
     """Within 4 standard errors and 0.02, in bins of log-odds, as with complete data."""
-    log_bf, truth = pooled
-    log_odds = log_bf + logit(truth.mean())
-    p, worst = expit(log_odds), 0.0
-    for low, high in [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 99)]:
-        here = (log_odds >= low) & (log_odds < high)
-        assert here.sum() > 10
-        standard_error = np.sqrt((p * (1 - p))[here].sum()) / here.sum()
-        error = truth[here].mean() - p[here].mean()
-        worst = max(worst, (abs(error) - 0.02) / standard_error)
-    record_property("worst_bin_in_standard_errors", worst)
-    assert worst < 4
+    bins = [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 99)]
+    assert worst_bin(*pooled, bins, 10, record_property) < 4
 
 
 def test_log_odds_have_the_right_scale_with_a_fifth_missing(pooled, record_property):
     """The slope of a logistic regression of the truth on the log Bayes factor is 1."""
-    log_bf, truth = pooled
-
-    def loss(x):
-        z = x[0] + x[1] * np.clip(log_bf, -8, 8)
-        return (np.logaddexp(0, z) - truth * z).sum()
-
-    fit = minimize(loss, [logit(truth.mean()), 1.0])
-    standard_error = np.sqrt(fit.hess_inv[1, 1])
-    record_property("slope", fit.x[1])
-    record_property("standard_error", standard_error)
-    assert abs(fit.x[1] - 1) < 0.2 + 4 * standard_error < 0.9
+    found, error = slope(*pooled, record_property)
+    assert abs(found - 1) < 0.2 + 4 * error < 0.9
 
 
 # What a user meets.

@@ -130,14 +130,17 @@ def estimate_command(
         cohort = Cohort(find_tables(data, known), prior, arguments, pictures, reading)
         estimate_each(cohort, out, Place(jobs, scheduler, cluster), as_json)
         return
-    for option, given in (
-        ("jobs", jobs != 1), ("scheduler", scheduler), ("cluster", cluster), ("pictures", pictures)
-    ):  # fmt: skip
+    refuse_many(data, jobs=jobs != 1, scheduler=scheduler, cluster=cluster, pictures=pictures)
+    estimate_one(data, out, known, prior, arguments, reading, as_json)
+
+
+def refuse_many(data: Path, **options_given: Any) -> None:
+    """One table takes no folder and no option that is for many."""
+    for option, given in options_given.items():
         if given:
             raise GraphPriorError(f"--{option} is for many tables: give it with --each")
     if data.is_dir():
         raise GraphPriorError(f"{data} is a folder: --each estimates a graph for each table in it")
-    estimate_one(data, out, known, prior, arguments, reading, as_json)
 
 
 def estimate_one(

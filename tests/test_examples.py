@@ -271,10 +271,10 @@ def test_the_typical_result_reads_back(tmp_path):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHPRIOR_DATA", str(tmp_path))
-    for cached in (danube.river, proteins.cells, genes.network, shapes.test_graphs):
+    for cached in (danube.river, proteins.cells, genes.network, shapes.held_out):
         cached.cache_clear()
     yield tmp_path
-    for cached in (danube.river, proteins.cells, genes.network, shapes.test_graphs):
+    for cached in (danube.river, proteins.cells, genes.network, shapes.held_out):
         cached.cache_clear()
 
 

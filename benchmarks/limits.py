@@ -1,6 +1,7 @@
 """What limits F1 in a figure: each part replaced by an oracle, or left out.
 
     python benchmarks/limits.py egonets-50 0.15
+    python benchmarks/limits.py egonets-full 5.6 10
 
 Problems of `graphprior experiment`. "true size and rate" gives the evidence the simulator's
 own variance of partial correlations (1/n) and the share of edges hidden; "at random"
@@ -22,50 +23,72 @@ from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
 from graphprior.evidence import Slab, data_evidence
 from graphprior.experiments.registry import experiment
+from graphprior.graphs import Problem
 from graphprior.metrics import METRICS, calibration_error, on_unknown, split_metric
 from graphprior.prior.exact import IndependentEdges
 
+ONE_BY_ONE_GRAPHS = 30  # a hundred passes and more each
+ONE_BY_ONE_NODES = 30
 
-def main() -> None:
-    """Measure and keep."""
-    warnings.simplefilter("ignore")
-    name, x = sys.argv[1], float(sys.argv[2])
+
+def answers_to(problem: Problem, A: np.ndarray, prior, listed: bool, seed: int) -> dict:
+    """Edge probabilities of the pairs asked for, by what was replaced."""
+    known = problem.known
+    rate = float(np.clip(on_unknown(A, problem.U).mean(), 0.02, 0.98))
+    estimated = data_evidence(problem)
+    told = data_evidence(problem, fixed=Slab(1 / len(A), rate))
+    answers = {
+        "direct": posterior_probabilities(known, prior, estimated),
+        "at random": posterior_probabilities(known, prior, estimated, by_value=False),
+        "one pass": posterior_probabilities(known, prior, estimated, 1, False),
+        "true size and rate": posterior_probabilities(known, prior, told),
+        "no data": posterior_probabilities(known, prior, None),
+        "no prior": posterior_probabilities(known, IndependentEdges(rate), told, 1, False),
+    }
+    if listed:
+        one_by_one = sample(known, prior, estimated, np.random.default_rng(seed), 10, ONE_BY_ONE)
+        answers[f"gibbs one by one, first {ONE_BY_ONE_GRAPHS}"] = one_by_one
+        answers[f"direct, first {ONE_BY_ONE_GRAPHS}"] = answers["direct"]
+    return {what: on_unknown(a.edge_probabilities, problem.U) for what, a in answers.items()}
+
+
+def limits(name: str, x: float) -> list[dict]:
+    """One row for each part replaced, at one point of a figure."""
     spec = experiment(name).spec
     prior = load_prior(spec.priors["evidence"])
     truths, found = [], {}
     for g in range(spec.graphs):
         A = spec.graph("test", g)
         problem = spec.problem(x, A, "test", g)
-        known, U = problem.known, problem.U
-        truth = on_unknown(A, U)
-        rate = float(np.clip(truth.mean(), 0.02, 0.98))
-        estimated = data_evidence(problem)
-        told = data_evidence(problem, fixed=Slab(1 / len(A), rate))
-        answers = {
-            "direct": posterior_probabilities(known, prior, estimated),
-            "at random": posterior_probabilities(known, prior, estimated, by_value=False),
-            "one pass": posterior_probabilities(known, prior, estimated, 1, False),
-            "true size and rate": posterior_probabilities(known, prior, told),
-            "no data": posterior_probabilities(known, prior, None),
-            "no prior": posterior_probabilities(known, IndependentEdges(rate), told, 1, False),
-        }
-        if g < 30 and len(A) <= 30:  # a hundred passes and more
-            answers["gibbs one by one, first 30"] = sample(
-                known, prior, estimated, np.random.default_rng(g), 10, ONE_BY_ONE
-            )
-            answers["direct, first 30"] = answers["direct"]
-        truths.append(truth)
-        for label, answer in answers.items():
-            found.setdefault(label, []).append(on_unknown(answer.edge_probabilities, U))
-    rows = []
-    for label, P in found.items():
-        some = truths[: len(P)]
-        result = split_metric(some, P, spec.seeds("splits"), METRICS[spec.metric])
-        flat, p = np.concatenate(some), np.clip(np.concatenate(P), 1e-4, 1 - 1e-4)
-        bits = float(-np.mean(flat * np.log2(p) + (1 - flat) * np.log2(1 - p)))
-        rows.append({"figure": name, "x": x, "what": label, spec.metric: result.mean, "bits": bits,
-                     "calibration_error": calibration_error(flat, p)})  # fmt: skip
-    save(f"limits-{name}", f"python benchmarks/limits.py {name} {x:g}", rows)
+        truths.append(on_unknown(A, problem.U))
+        listed = g < ONE_BY_ONE_GRAPHS and len(A) <= ONE_BY_ONE_NODES
+        for what, p in answers_to(problem, A, prior, listed, g).items():
+            found.setdefault(what, []).append(p)
+        print(f"{name} at {x:g}: graph {g + 1} of {spec.graphs}", file=sys.stderr)
+    return [
+        {"figure": name, "x": x, "what": what, **score(truths[: len(P)], P, spec)}
+        for what, P in found.items()
+    ]
+
+
+def score(truths: list[np.ndarray], P: list[np.ndarray], spec) -> dict:
+    """The figure's metric, bits a pair and calibration error."""
+    result = split_metric(truths, P, spec.seeds("splits"), METRICS[spec.metric])
+    flat, p = np.concatenate(truths), np.clip(np.concatenate(P), 1e-4, 1 - 1e-4)
+    bits = float(-np.mean(flat * np.log2(p) + (1 - flat) * np.log2(1 - p)))
+    return {
+        spec.metric: result.mean,
+        "bits": bits,
+        "calibration_error": calibration_error(flat, p),
+    }
+
+
+def main() -> None:
+    """Measure and keep."""
+    warnings.simplefilter("ignore")
+    name, points = sys.argv[1], sys.argv[2:]
+    rows = [row for x in points for row in limits(name, float(x))]
+    save(f"limits-{name}", f"python benchmarks/limits.py {name} {' '.join(points)}", rows)
 
 
 if __name__ == "__main__":

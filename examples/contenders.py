@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphprior.baselines.lasso import support
+from graphprior.baselines.lasso import supports
 from graphprior.baselines.protocol import Penalty, Setting
 from graphprior.baselines.registry import factory
 from graphprior.errors import GraphPriorError, GraphPriorWarning
@@ -125,7 +125,7 @@ def best_penalty(problem: Problem, uses_known: bool, rng: np.random.Generator) -
     """The lasso's penalty with the highest F1 on known pairs that were hidden from it."""
     shown, more = hide_more(problem, rng)
     truth, where = _asked(problem, shown, more)
-    found = [f1(truth, support(shown, lam, uses_known)[where] == 1) for lam in LAMBDAS]
+    found = [f1(truth, s[where] == 1) for s in supports(shown, LAMBDAS, uses_known)]
     return LAMBDAS[int(np.argmax(found))]
 
 

@@ -4,6 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.covariance import graphical_lasso
 
+from graphprior.baselines.lasso import supports
 from graphprior.covariance import (
     constrained_mle,
     dependent_columns,
@@ -13,7 +14,7 @@ from graphprior.covariance import (
 )
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.ggm import simulate_observations
-from graphprior.glasso import kkt_residual, weighted_glasso
+from graphprior.glasso import PATIENCE, kkt_residual, solve, weighted_glasso
 from graphprior.graphs import Problem
 from graphprior.linalg import is_definite
 from oracles import random_graph, random_precision, random_problem, relabel
@@ -182,6 +183,20 @@ def test_nearly_dependent_columns_are_solved(rng, noise):
     np.testing.assert_allclose(fit.Theta @ sample_covariance(X), np.eye(5), atol=1e-4)
 
 
+@pytest.mark.parametrize("seed", [0, 3])
+def test_columns_with_common_factors_are_solved(seed):
+    """Pairs that leave zero together drive each other back: the penalty is lowered in stages."""
+    rng = np.random.default_rng(seed)
+    factors = 3 * rng.standard_normal((33, 3)) @ rng.standard_normal((3, 18))
+    noise = 0.3 * rng.standard_normal((33, 18)) * rng.uniform(0.1, 1, 18)
+    S = sample_covariance(factors + noise)
+    Lambda = scalar_penalty(18, 0.02)
+    Theta, residual, steps = solve(S, Lambda, None, 1e-5, 2000)
+    assert steps > PATIENCE
+    assert residual <= 1e-5
+    assert kkt_residual(Theta, S, Lambda) <= 1e-5
+
+
 def test_dependent_columns_have_no_maximum_and_are_named(rng):
     X = rng.standard_normal((50, 5))
     X[:, 4] = 2 * X[:, 1]
@@ -260,3 +275,13 @@ def test_an_early_stop_is_told(rng):
     S = sample_covariance(rng.standard_normal((30, 8)))
     with pytest.warns(GraphPriorWarning, match="stopped at optimality residual"):
         weighted_glasso(S, scalar_penalty(8, 0.01), max_iter=1, tol=1e-12)
+
+
+@pytest.mark.parametrize("uses_known", [True, False])
+def test_supports_along_a_path_of_penalties_are_those_of_each_alone(rng, uses_known):
+    _, problem = random_problem(rng, 10, 40, 0.3, 0.5)
+    lams = [0.02, 0.3, 0.1]
+    together = supports(problem, lams, uses_known)
+    alone = [supports(problem, [lam], uses_known)[0] for lam in lams]
+    np.testing.assert_array_equal(together, alone)
+    assert len({int(s.sum()) for s in together}) > 1

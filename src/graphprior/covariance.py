@@ -78,17 +78,18 @@ def weighted_lasso(
     assume_centered: bool = False,
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
+    start: Matrix | None = None,
 ) -> PrecisionEstimate:
     """Penalised maximum likelihood: ``lam`` on the unknown pairs, in the units of S.
 
     Where no maximum exists (too few observations for the entries without
     penalty), the estimate is that of a covariance shrunk to its diagonal, and
-    says so.
+    says so. ``start`` is the estimate of another penalty.
     """
     told = moments(problem, assume_centered)
     S = told.S
     Lambda = penalty_matrix(problem, lam)
-    Theta, residual, iterations = solve(S, Lambda, None, tol, max_iter)
+    Theta, residual, iterations = solve(S, Lambda, start, tol, max_iter)
     exists, a = optimum_exists(Theta, S, Lambda), 0.0
     if not exists:
         complete = told.worth is None

@@ -29,6 +29,13 @@ MAX_ITER = 2000
 RUNAWAY = 1e8
 # In exact arithmetic as many as there are entries; nearly dependent columns need more.
 CG_STEPS = 2000
+# Where columns are nearly dependent, entries that leave zero together drive each other back, for
+# hundreds of steps. After this many the penalty is lowered in stages, and at each step only a
+# few pairs leave zero: one for this many variables.
+PATIENCE = 100
+STAGE = 1.5
+STAGE_TOLERANCE = 1e-4
+NODES_FOR_ONE = 10
 
 
 def pseudo_gradient(
@@ -112,10 +119,22 @@ def _direction(
     return repaired if np.vdot(slope, repaired) < 0 else D
 
 
+def _few_leave_zero(Theta: Matrix, W: Matrix, slope: Matrix, movable: Mask) -> tuple[Matrix, Mask]:
+    """The slope, and what may move, when of the zeros only those pulled strongest do."""
+    w = np.diag(W)
+    pull = np.where((Theta == 0) & movable, slope**2 / (np.outer(w, w) + W * W), 0.0)
+    few = 2 * max(1, len(W) // NODES_FOR_ONE)  # a pair is two entries
+    kept = (pull > 0) & (pull < np.partition(pull, -few, axis=None)[-few])
+    return np.where(kept, 0.0, slope), movable & ~kept
+
+
 def _minimise(
-    R: Matrix, Lambda: Matrix, Theta: Matrix, tol: float, max_iter: int
+    R: Matrix, Lambda: Matrix, Theta: Matrix, tol: float, max_iter: int, few: bool = False
 ) -> tuple[Matrix, float, int]:
-    """Minimise on the correlation scale from a definite start; (Theta, KKT residual, steps)."""
+    """Minimise on the correlation scale from a definite start; (Theta, KKT residual, steps).
+
+    With ``few`` a step lets only some entries leave zero.
+    """
     penalty = np.where(np.isfinite(Lambda), Lambda, 0.0)
     L = cholesky(Theta)
     if L is None:
@@ -127,6 +146,8 @@ def _minimise(
         residual = float(np.abs(slope).max())
         if np.abs(Theta).max() > RUNAWAY or iteration == max_iter:
             break
+        if few:
+            slope, movable = _few_leave_zero(Theta, W, slope, movable)
         D = _direction(Theta, W, slope, signs, movable, penalty > 0)
         # A small residual alone leaves nearly singular directions unsolved; what is left to gain
         # (half of this) does not depend on conditioning.
@@ -137,6 +158,20 @@ def _minimise(
             break
         Theta, L, value = found
     return Theta, residual, iteration
+
+
+def _by_stages(R: Matrix, Lambda: Matrix, tol: float, max_iter: int) -> tuple[Matrix, float, int]:
+    """Minimise for larger penalties first: each solution is the start of the next."""
+    penalised = np.isfinite(Lambda) & (Lambda > 0)
+    factor = float((np.abs(R[penalised]) / Lambda[penalised]).max(initial=1.0))
+    Theta, steps = np.eye(len(R)), 0
+    while factor > STAGE:
+        factor /= STAGE
+        loose = max(tol, STAGE_TOLERANCE)
+        Theta, _, taken = _minimise(R, factor * Lambda, Theta, loose, max_iter, few=True)
+        steps += taken
+    Theta, residual, taken = _minimise(R, Lambda, Theta, tol, max_iter, few=True)
+    return Theta, residual, steps + taken
 
 
 def _line_search(
@@ -227,8 +262,12 @@ def solve(
     R, scale = to_unit_diagonal(S)
     units = scale[:, None] * scale
     initial = np.eye(len(S)) if start is None else start * units
-    Theta, residual, iterations = _minimise(R, Lambda / units, initial, tol, max_iter)
-    return Theta / units, residual, iterations
+    penalty = Lambda / units
+    Theta, residual, steps = _minimise(R, penalty, initial, tol, min(PATIENCE, max_iter))
+    if steps == PATIENCE < max_iter:
+        Theta, residual, more = _by_stages(R, penalty, tol, max_iter)
+        steps += more
+    return Theta / units, residual, steps
 
 
 def optimum_exists(Theta: Matrix, S: Matrix, Lambda: Matrix) -> bool:

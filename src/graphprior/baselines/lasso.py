@@ -6,6 +6,7 @@ weigh on a hub, whose variance its many edges raise; ego-nets have one each.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from graphprior.baselines.protocol import Factory, Penalty
 from graphprior.bootstrap import bootstrapped_glasso
 from graphprior.covariance import sample_covariance, weighted_lasso
-from graphprior.graphs import Problem, nothing_known
+from graphprior.graphs import Matrix, Problem, nothing_known
 from graphprior.metrics import Vector, on_unknown
 
 TOLERANCE = 1e-4
@@ -24,11 +25,18 @@ def forget(problem: Problem) -> Problem:
     return problem.with_known(nothing_known(problem.n))
 
 
-def support(problem: Problem, lam: float, uses_known: bool) -> Vector:
-    """1 where the lasso with penalty ``lam`` keeps an unknown pair, else 0."""
+def supports(problem: Problem, lams: Sequence[float], uses_known: bool) -> list[Vector]:
+    """1 where the lasso keeps an unknown pair, else 0, for each penalty.
+
+    From the largest penalty down: each estimate is the start of the next.
+    """
     asked = problem if uses_known else forget(problem)
-    Theta = weighted_lasso(asked, lam, tol=TOLERANCE).Theta
-    return on_unknown((Theta != 0).astype(np.float64), problem.U)
+    Theta: Matrix | None = None
+    found: dict[float, Vector] = {}
+    for lam in sorted(lams, reverse=True):
+        Theta = weighted_lasso(asked, lam, tol=TOLERANCE, start=Theta).Theta
+        found[lam] = on_unknown((Theta != 0).astype(np.float64), problem.U)
+    return [found[lam] for lam in lams]
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Lasso:
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """The support, as 0 and 1."""
-        return support(problem, self.penalty(problem.k), self.uses_known)
+        return supports(problem, [self.penalty(problem.k)], self.uses_known)[0]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.baselines.lasso import support
+from graphprior.baselines.lasso import supports
 from graphprior.baselines.protocol import Method, Penalty, Setting
 from graphprior.baselines.registry import factory, without_data
 from graphprior.errors import GraphPriorError, GraphPriorWarning
@@ -104,7 +104,7 @@ def tune(text: str) -> dict[str, Any]:
     truth = on_unknown(A, problem.U)
     if unit["lasso"] not in ("WGL", "GL"):
         raise GraphPriorError(f"{unit['lasso']!r} has no penalty to tune: WGL and GL have")
-    found = [support(problem, lam, uses_known=unit["lasso"] == "WGL") for lam in LAMBDAS]
+    found = supports(problem, LAMBDAS, uses_known=unit["lasso"] == "WGL")
     metric = METRICS.get(spec.metric, f1)
     values = [round(float(metric(truth, s >= 0.5)), DIGITS) for s in found]
     return {"k": problem.k, "values": values}

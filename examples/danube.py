@@ -45,7 +45,7 @@ CASE = Case(
     prior="rivers",
     wrong="egonets",
     repeats=20,
-    budgets={"gibbs": 10, "BDgraph": 2},
+    budgets={"gibbs": 10, "BDgraph": 10},
 )
 
 if __name__ == "__main__":

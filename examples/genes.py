@@ -52,7 +52,7 @@ ECOLI = Case(
     prior="moral",
     wrong="grids",
     repeats=20,
-    budgets={"gibbs": 5, "BDgraph": 2},
+    budgets={"gibbs": 10, "BDgraph": 5},
 )
 ARABIDOPSIS = Case(
     name="genes-arth150",
@@ -62,7 +62,7 @@ ARABIDOPSIS = Case(
     shares=(0.05,),
     prior="moral",
     wrong="grids",
-    repeats=3,
+    repeats=10,
     without=("gibbs", "BDgraph"),
 )
 

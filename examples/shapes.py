@@ -51,8 +51,8 @@ def case(family: str, title: str, wrong: str) -> Case:
         shares=(0.2, 0.5),
         prior=family,
         wrong=wrong,
-        repeats=20,
-        budgets={"gibbs": 5, "BDgraph": 2},
+        repeats=50,
+        budgets={"BDgraph": 10},
     )
 
 

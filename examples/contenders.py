@@ -76,6 +76,7 @@ class Ours:
     prior: str | None
     engine: str = "direct"
     temper: bool = False
+    slack: float | None = None
     believes: bool = False
 
     def __call__(
@@ -90,7 +91,9 @@ class Ours:
         prior = None if self.prior is None else prior_once(self.prior)
         # A pair is known or believed, not both.
         told = np.where(problem.U, beliefs, np.nan) if self.believes else None
-        model = PartialGGM(prior, engine=self.engine, temper=self.temper, random_state=rng)
+        model = PartialGGM(
+            prior, engine=self.engine, temper=self.temper, slack=self.slack, random_state=rng
+        )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)  # the gain is a column instead
             return model.fit(problem.X, known=problem.known, beliefs=told)
@@ -167,6 +170,7 @@ def contenders(prior: str, wrong: str, believes: bool = False) -> dict[str, Call
     ours: dict[str, Callable[..., Answer]] = {
         "direct": Ours(prior),
         "gibbs": Ours(prior, "gibbs"),
+        "direct, exact zeros": Ours(prior, slack=0.0),
         "direct, no prior": Ours(None),
         f"direct, {wrong}": Ours(wrong),
         f"direct, {wrong} tempered": Ours(wrong, temper=True),

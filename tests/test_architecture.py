@@ -33,6 +33,8 @@ ORDER = [
     "spike_slab",
     "quadratic",
     "field",
+    "strengths",
+    "slack",
     "evidence",
     "marginal",
     "graph_objects",

@@ -53,6 +53,9 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         Whether the share of edges among the unknown pairs is estimated; not by "langevin".
     temper : bool
         Believe the prior only as far as it predicts pairs that it is not shown.
+    slack : float or None
+        Size of partial correlations that are no edges: real data have no exact zeros.
+        None estimates it from the pairs known to be absent; 0 is the exact model.
     n_samples : int
         Number M of graphs drawn, each by its own chain.
     threshold : float or None
@@ -124,6 +127,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         variant: Variant = "LPost",
         hidden: str = "by value",
         temper: bool = False,
+        slack: float | None = None,
         n_samples: int = 10,
         threshold: float | None = None,
         schedule: Schedule | None = None,
@@ -143,6 +147,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.variant = variant
         self.hidden = hidden
         self.temper = temper
+        self.slack = slack
         self.n_samples = n_samples
         self.threshold = threshold
         self.schedule = schedule
@@ -222,7 +227,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return None
         if self._is_plug_in:
             return constrained_mle(problem, self.assume_centered)
-        return data_evidence(problem, self.assume_centered)
+        return data_evidence(problem, self.assume_centered, slack=self.slack)
 
     def _prior(
         self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator

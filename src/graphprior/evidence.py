@@ -12,18 +12,17 @@ do not matter.
 4. Unknown pairs are spikes or slabs N(0, s2). Their rate and s2 are estimated
    by expectation-maximisation; known edges, where there are any, tell s2 too.
 
-Steps 2 to 4 are repeated with what was learned.
+Steps 2 to 4 are repeated with what was learned, and again where the pairs known
+to be absent are clearly not zero (slack.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import solve_triangular
 from scipy.special import logit
 
 from graphprior.errors import GraphPriorError
@@ -33,7 +32,9 @@ from graphprior.linalg import to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.quadratic import Coupled, integrate_out, linearise
 from graphprior.ridge import ridge_mode
+from graphprior.slack import CLEAR, MOST_PAIRS, Slack, absent_slack, blur, tells_slack
 from graphprior.spike_slab import Beliefs, Vector, expectation_propagation
+from graphprior.strengths import coupled_likelihood, field_likelihood
 from graphprior.wishart import WishartPrior, fit_wishart
 
 Index = npt.NDArray[np.intp]
@@ -69,6 +70,7 @@ class Evidence:
     wishart: WishartPrior
     beliefs: Beliefs
     Theta: Matrix | None = None
+    slack: Slack = Slack()  # noqa: RUF009 (it is a tuple)
 
     @property
     def coupled(self) -> Coupled:
@@ -99,22 +101,24 @@ class Evidence:
             "wishart_nu": self.wishart.nu,
             "evidence_converged": bool(self.beliefs.converged),
             "evidence_spread": float(self.beliefs.log_bf.std()),
+            "slack": self.slack.size,
         }
 
-    def weakness(self) -> str | None:
-        """In words, why the data are a weak ground; None where they are not."""
+    def weaknesses(self) -> list[str]:
+        """In words, why the data are a weak ground; none where they are not."""
+        lines = self.slack.words()
         if not self.beliefs.converged:
-            return (
+            lines.append(
                 "the evidence of the data did not settle: pairs depend strongly on each other, "
                 "and their log-odds are rough"
             )
-        if len(self.rows) > 1 and self.beliefs.log_bf.std() < SILENT:
-            return (
+        elif len(self.rows) > 1 and self.beliefs.log_bf.std() < SILENT:
+            lines.append(
                 "the data hardly tell pairs apart (their log-odds differ by "
                 f"{self.beliefs.log_bf.std():.2f}): the probabilities are the prior's; "
                 "more observations would help"
             )
-        return None
+        return lines
 
     def given(self, log_odds: Matrix) -> Evidence:
         """The same data when the pairs' prior log-odds are ``log_odds`` (n, n)."""
@@ -131,39 +135,121 @@ def _believe(
     return expectation_propagation(likelihood.F, likelihood.b, slab.variance, log_odds, sites)
 
 
+@dataclass(frozen=True, eq=False)
+class _Data:
+    """What every round reads: correlations, what they are worth, what is known."""
+
+    problem: Problem
+    R: Matrix
+    k: float
+    share: Vector | None
+    wishart: WishartPrior
+    fixed: Slab | None
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """What a round learns and the next starts from; Theta is on the scale of R."""
+
+    diagonal: Vector
+    p: Matrix
+    slab: Slab
+    slack: Slack
+    Theta: Matrix | None = None
+    evidence: Evidence | None = None
+
+    @property
+    def scale(self) -> Matrix:
+        """S = R * scale has a Theta of about unit diagonal: its entries are strengths."""
+        unit = np.sqrt(self.diagonal)
+        return np.outer(unit, unit)
+
+
 def data_evidence(
-    problem: Problem, assume_centered: bool = False, fixed: Slab | None = None
+    problem: Problem,
+    assume_centered: bool = False,
+    fixed: Slab | None = None,
+    slack: float | None = None,
 ) -> Evidence:
     """The evidence of the data for each unknown pair, the others taken as alike.
 
     ``fixed`` takes size and rate of edges as given instead of estimating them.
+    ``slack`` is the size of partial correlations that are no edges; None
+    estimates it from the pairs known to be absent.
     """
     told = moments(problem, assume_centered)
     R, units = to_unit_diagonal(told.S)
     # A mean that was estimated costs one observation.
     k = told.k - (0 if assume_centered else 1)
-    wishart = fit_wishart(R, k)
-    slab = fixed or start_slab(problem, wishart)
-    diagonal = np.diag(wishart.posterior_mean(R, k))
-    U, edges = problem.U, problem.known == 1
-    p = np.where(U, slab.rate, edges.astype(float))
-    Theta, evidence = None, None
-    em_steps = EM_STEPS if fixed is None else 1
-    for _ in range(ROUNDS):
-        unit = np.sqrt(diagonal)
-        scale = np.outer(unit, unit)
-        tau = np.where(U, slab.variance * np.maximum(p, SMALLEST_WEIGHT), slab.variance * edges)
-        Theta = ridge_mode(R * scale, k, tau, None if Theta is None else Theta / scale)
-        evidence, new = _weigh(
-            problem, Theta, R * scale, k, told.share, slab, wishart, evidence, em_steps
+    data = _Data(problem, R, k, told.share, fit_wishart(R, k), fixed)
+    state = _start(data, Slack((slack or 0.0) ** 2))
+    if state.slack.variance > 0 and not _few_enough(problem):
+        raise GraphPriorError(
+            f"slack = {slack} with {problem.n} variables: it needs at most {MOST_PAIRS} pairs, "
+            f"of which {MOST_COUPLED} unknown"
         )
-        slab = fixed or new
-        p = np.where(U, evidence.matrix(evidence.beliefs.p), edges.astype(float))
-        Theta = Theta * scale
-        diagonal = np.diag(Theta)
-    assert evidence is not None
-    assert Theta is not None
-    return replace(evidence, Theta=Theta / np.outer(units, units))
+    for _ in range(ROUNDS):
+        state = _round(data, state)
+    if slack is None and _few_enough(problem) and tells_slack(problem):
+        state = _with_slack(data, state)
+    assert state.evidence is not None
+    assert state.Theta is not None
+    return replace(state.evidence, Theta=state.Theta / np.outer(units, units), slack=state.slack)
+
+
+def _start(data: _Data, slack: Slack) -> _State:
+    problem, wishart = data.problem, data.wishart
+    slab = data.fixed or start_slab(problem, wishart)
+    p = np.where(problem.U, slab.rate, problem.known == 1)
+    return _State(np.diag(wishart.posterior_mean(data.R, data.k)), p, slab, slack)
+
+
+def _prior_variance(data: _Data, state: _State) -> Matrix:
+    """Of every strength, edges and spikes as one Gaussian; 0 where a pair is exactly absent."""
+    weight = np.where(data.problem.U, np.maximum(state.p, SMALLEST_WEIGHT), state.p)
+    variance: Matrix = state.slab.variance * weight + state.slack.variance
+    return variance
+
+
+def _round(data: _Data, state: _State) -> _State:
+    """Steps 2 to 4 at the mode for what was learned so far."""
+    S, last = data.R * state.scale, state.Theta
+    tau = _prior_variance(data, state)
+    Theta = ridge_mode(S, data.k, tau, None if last is None else last / state.scale)
+    evidence, slab = _weigh(data, state, Theta, S)
+    p = np.where(data.problem.U, evidence.matrix(evidence.beliefs.p), data.problem.known == 1)
+    Theta = Theta * state.scale
+    return _State(np.diag(Theta), p, data.fixed or slab, state.slack, Theta, evidence)
+
+
+def _few_enough(problem: Problem) -> bool:
+    pairs = problem.n * (problem.n - 1) // 2
+    return pairs <= MOST_PAIRS and problem.U.sum() // 2 <= MOST_COUPLED
+
+
+def _with_slack(data: _Data, state: _State) -> _State:
+    """More rounds with slack, where the absent pairs clearly have some."""
+    found = _absent_slack(data, state)
+    if found.gain < CLEAR:
+        return state
+    for _ in range(ROUNDS):
+        state = _round(data, replace(state, slack=found))
+        found = _absent_slack(data, state)
+    return state
+
+
+def _absent_slack(data: _Data, state: _State) -> Slack:
+    """From the absent pairs' strengths, all others integrated out."""
+    n, known = data.problem.n, data.problem.known
+    assert state.Theta is not None
+    scale = state.scale
+    rows, cols = np.triu_indices(n)
+    absent = (known[rows, cols] == 0) & (rows != cols)
+    told = linearise(state.Theta / scale, data.R * scale, data.k, rows, cols, data.share)
+    diagonal = (rows == cols)[~absent]
+    variance = np.where(diagonal, np.inf, _prior_variance(data, state)[rows, cols][~absent])
+    F, b, _, _ = integrate_out(told.F, told.b, ~absent, 1 / variance)
+    return absent_slack(Coupled(F, b))
 
 
 def start_slab(problem: Problem, wishart: WishartPrior) -> Slab:
@@ -175,83 +261,32 @@ def start_slab(problem: Problem, wishart: WishartPrior) -> Slab:
     return Slab(min(LARGEST_SLAB, 1 / (wishart.nu * density)), rate)
 
 
-def _weigh(
-    problem: Problem,
-    Theta: Matrix,
-    S: Matrix,
-    k: float,
-    share: Vector | None,
-    slab: Slab,
-    wishart: WishartPrior,
-    last: Evidence | None,
-    em_steps: int,
-) -> tuple[Evidence, Slab]:
-    """Steps 2 to 4 at one Theta."""
-    n, beliefs = problem.n, None if last is None else last.beliefs
+def _weigh(data: _Data, state: _State, Theta: Matrix, S: Matrix) -> tuple[Evidence, Slab]:
+    """Steps 2 to 4 at one Theta: the evidence, and the slab that follows from it."""
+    problem, slab, v = data.problem, state.slab, state.slack.variance
+    n, beliefs = problem.n, None if state.evidence is None else state.evidence.beliefs
     rows, cols = unknown = np.nonzero(np.triu(problem.U))
     edges = np.nonzero(np.triu(problem.known == 1))
-    nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
-    start = start_slab(problem, wishart).variance
-    large = len(unknown[0]) > MOST_COUPLED
-    for _ in range(1 if large else em_steps):
-        ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
-        if large:
-            likelihood, moment = field_likelihood(Theta, S, k, unknown, nuisance, ridge, share)
-        else:
-            likelihood, moment = coupled_likelihood(Theta, S, k, unknown, nuisance, ridge, share)
-        log_odds = np.full(len(unknown[0]), logit(slab.rate))
-        beliefs = _believe(likelihood, slab, log_odds, beliefs)
-        used, slab = slab, _maximise(beliefs, moment(beliefs)[n:], start)
+    absent = np.nonzero(np.triu(problem.known == 0, 1) & (v > 0))
+    nuisance = tuple(
+        np.concatenate([np.arange(n), *part]) for part in zip(edges, absent, strict=True)
+    )
+    start = start_slab(problem, data.wishart).variance
+    large = len(rows) > MOST_COUPLED
+    make = field_likelihood if large else coupled_likelihood
+    for _ in range(1 if large or data.fixed is not None else EM_STEPS):
+        ridge = np.concatenate([
+            np.zeros(n), np.full(len(edges[0]), 1 / (slab.variance + v)),
+            np.full(len(absent[0]), 1 / v if v > 0 else np.inf),
+        ])  # fmt: skip
+        likelihood, moment = make(Theta, S, data.k, unknown, nuisance, ridge, data.share)
+        if isinstance(likelihood, Coupled):
+            likelihood = blur(likelihood, v)
+        beliefs = _believe(likelihood, slab, np.full(len(rows), logit(slab.rate)), beliefs)
+        known_edges = np.maximum(moment(beliefs)[n : n + len(edges[0])] - v, 0.0)
+        used, slab = slab, _maximise(beliefs, known_edges, start)
     assert beliefs is not None
-    return Evidence(n, rows, cols, likelihood, used, wishart, beliefs), slab
-
-
-Moment = Callable[[Beliefs], Vector]
-
-
-def coupled_likelihood(
-    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
-    share: Vector | None = None,
-) -> tuple[Coupled | Field, Moment]:  # fmt: skip
-    """The likelihood with its full coupling, and E[strength**2] of the nuisance by beliefs."""
-    rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
-    is_nuisance = np.arange(len(rows)) < len(ridge)
-    told = linearise(Theta, S, k, rows, cols, share)
-    F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
-    inner = told.F[: len(ridge), : len(ridge)]
-    inner = inner + np.diag(ridge + 1e-9 * np.diag(inner))
-    own_variance = np.diag(np.linalg.inv(inner))
-
-    def moment(beliefs: Beliefs) -> Vector:
-        mean, spread = _moments(beliefs)
-        second: Vector = (at_zero + slope @ mean) ** 2 + own_variance + slope**2 @ spread
-        return second
-
-    return Coupled(F, b), moment
-
-
-def field_likelihood(
-    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
-    share: Vector | None = None,
-) -> tuple[Coupled | Field, Moment]:  # fmt: skip
-    """The same without a matrix of pairs by pairs."""
-    W = np.asarray(np.linalg.inv(Theta), dtype=np.float64)
-    field = Field.create(W, S, k, unknown, nuisance, ridge, share)
-    inverse = solve_triangular(field.factor, np.eye(len(ridge)), lower=True)
-    own_variance = (inverse**2).sum(0)
-
-    def moment(beliefs: Beliefs) -> Vector:
-        second: Vector = field.nuisance_mean(_moments(beliefs)[0]) ** 2 + own_variance
-        return second
-
-    return field, moment
-
-
-def _moments(beliefs: Beliefs) -> tuple[Vector, Vector]:
-    """Mean and variance of the unknown strengths, spike and slab mixed."""
-    mean: Vector = beliefs.p * beliefs.mean
-    spread: Vector = beliefs.p * (beliefs.variance + beliefs.mean**2) - mean**2
-    return mean, spread
+    return Evidence(n, rows, cols, likelihood, used, data.wishart, beliefs), slab
 
 
 def _maximise(beliefs: Beliefs, known_edges: Vector, start: float) -> Slab:

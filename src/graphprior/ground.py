@@ -22,9 +22,9 @@ def weak_ground(
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
-    words = data.weakness() if isinstance(data, Evidence) else None
+    words: list[str | None] = [*data.weaknesses()] if isinstance(data, Evidence) else []
     if isinstance(data, PrecisionEstimate):
-        words = weakness(problem, data)
+        words = [weakness(problem, data)]
     misfit = None if gain is None else gain.misfit()
     shape = None if data is None else far_from_gaussian(problem.X, problem.names)
-    return lines + [line for line in (words, misfit, shape) if line]
+    return lines + [line for line in (*words, misfit, shape) if line]

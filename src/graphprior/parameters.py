@@ -30,6 +30,15 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
     if model.missing not in MISSING:
         raise GraphPriorError(f"missing = {model.missing!r}: expected one of {list(MISSING)}")
+    if model.slack is not None and not 0 <= model.slack < 1:
+        raise GraphPriorError(
+            f"slack = {model.slack}: expected None or a partial correlation from 0 to below 1"
+        )
+    if model.slack and model.engine == "langevin" and model.likelihood in (None, "plug-in"):
+        raise GraphPriorError(
+            f"slack = {model.slack} with the plug-in likelihood, which has none: use engine "
+            "'direct' or 'gibbs', or likelihood 'marginal'"
+        )
     for name in ("n_samples", "n_bootstrap"):
         value = getattr(model, name)
         if not isinstance(value, int | np.integer) or value < 1:

@@ -57,6 +57,13 @@ Index = Annotated[
 Temper = Annotated[
     bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")
 ]
+Slack = Annotated[
+    float | None,
+    typer.Option(
+        help="Size of partial correlations that are no edges; by default estimated from pairs "
+        "known to be absent, 0 takes those as exactly zero."
+    ),
+]
 Samples = Annotated[int, typer.Option(help="Graphs to draw.")]
 Threshold = Annotated[float | None, typer.Option(help="Probability at which a pair is an edge.")]
 Margin = Annotated[

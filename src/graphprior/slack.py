@@ -1,0 +1,91 @@
+"""Absent pairs that are not quite zero.
+
+In a Gaussian graphical model a pair without an edge has strength 0. Real data
+are not so exact: what no edge stands for (weather over neighbouring valleys)
+still leaves a little dependence everywhere, and enough observations find it at
+every pair. Pairs known to be absent tell how much: every strength is given an
+error N(0, v) of its own, and v is where their likelihood is highest. An edge
+must then stand out from such pairs, not from zero.
+
+v stays 0 unless the likelihood gains clearly, so data that obey the model are
+judged by it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from graphprior.graphs import Matrix, Problem
+from graphprior.quadratic import Coupled
+
+# Nats. Under the model half of all gains are 0 and the rest half a chi-squared of one degree:
+# one problem in a thousand comes so far.
+CLEAR = 5.0
+# Standard deviations of the score at v = 0; below it the costly search cannot find a clear gain.
+SCORE = 2.0
+SMALLEST, LARGEST = 1e-7, 0.2
+FEWEST_ABSENT = 20
+MOST_PAIRS = 3000
+
+
+class Slack(NamedTuple):
+    """Strengths have an error N(0, variance); it adds ``gain`` nats to the log likelihood."""
+
+    variance: float = 0.0
+    gain: float = 0.0
+
+    @property
+    def size(self) -> float:
+        """As a partial correlation: the standard deviation."""
+        return float(np.sqrt(self.variance))
+
+    def words(self) -> list[str]:
+        """What a user should know of a slack that was estimated."""
+        if self.gain == 0:
+            return []
+        return [
+            "pairs known to be absent are not quite independent given the rest: their partial "
+            f"correlations are about {self.size:.2g} where the model says 0, so an edge must "
+            "stand out from that (slack=0 would take them as 0)"
+        ]
+
+
+def tells_slack(problem: Problem) -> bool:
+    """Whether enough pairs are known to be absent."""
+    absent = np.triu(problem.known == 0, 1)
+    return int(absent.sum()) >= FEWEST_ABSENT
+
+
+def absent_slack(told: Coupled) -> Slack:
+    """The slack at which the likelihood of the absent pairs' strengths is highest.
+
+    With strengths N(0, v) it is, up to a constant,
+    ``-log det(I + v F) / 2 + v b inv(I + v F) b / 2``.
+    """
+    F, b = told
+    if b @ b - np.trace(F) <= SCORE * np.sqrt(2 * np.vdot(F, F)):
+        return Slack()
+    spectrum, basis = np.linalg.eigh(F)
+    spectrum, pull = np.maximum(spectrum, 0.0), (basis.T @ b) ** 2
+
+    def loss(log_v: float) -> float:
+        v = np.exp(log_v)
+        scale = 1 + v * spectrum
+        return float((np.log(scale) - v * pull / scale).sum() / 2)
+
+    bounds = (np.log(SMALLEST), np.log(LARGEST))
+    best = minimize_scalar(loss, bounds=bounds, method="bounded")
+    return Slack(float(np.exp(best.x)), -float(best.fun)) if best.fun < 0 else Slack()
+
+
+def blur(told: Coupled, variance: float) -> Coupled:
+    """The likelihood when each strength has an error N(0, variance): inv(inv(F) + variance I)."""
+    if variance == 0:
+        return told
+    F, b = told
+    both = np.column_stack([F, b])
+    seen: Matrix = np.linalg.solve(np.eye(len(b)) + variance * F, both).astype(np.float64)
+    return Coupled((seen[:, :-1] + seen[:, :-1].T) / 2, seen[:, -1])

@@ -1,0 +1,151 @@
+"""Absent pairs that are not quite zero: the laws of slack."""
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+
+from graphprior import PartialGGM
+from graphprior.errors import GraphPriorError
+from graphprior.evidence import data_evidence
+from graphprior.ggm import simulate_observations
+from graphprior.graphs import Problem, hide
+from graphprior.quadratic import Coupled
+from graphprior.slack import CLEAR, absent_slack, blur
+from graphprior.spike_slab import log_bayes_factor
+from oracles import random_graph, relabel
+
+N = 20
+WEAK, STRONG = 0.05, 0.35
+
+
+def definite(rng, m, scale=1.0):
+    B = rng.standard_normal((m, 2 * m))
+    return scale * B @ B.T / (2 * m)
+
+
+def weak_everywhere(rng, weak, n=N, k=2000):
+    """A graph, and data in which absent pairs have partial correlations of size ``weak``."""
+    A = random_graph(rng, n, 0.1)
+    strength = np.where(
+        A == 1, STRONG * rng.choice([-1, 1], (n, n)), weak * rng.standard_normal((n, n))
+    )
+    Theta = np.eye(n) + np.triu(strength, 1) + np.triu(strength, 1).T
+    lowest = np.linalg.eigvalsh(Theta).min()
+    Theta += max(0.0, 0.1 - lowest) * np.eye(n)
+    known = hide(A, rng, share=0.3)
+    return A, known, simulate_observations(Theta, k, rng), Theta
+
+
+def test_blur_is_the_likelihood_with_an_error_in_each_strength(rng):
+    F, b = definite(rng, 5, 30.0), rng.standard_normal(5) * 4
+    found = blur(Coupled(F, b), 0.02)
+    np.testing.assert_allclose(found.F, np.linalg.inv(np.linalg.inv(F) + 0.02 * np.eye(5)))
+    # Where the likelihood is highest does not move.
+    np.testing.assert_allclose(np.linalg.solve(found.F, found.b), np.linalg.solve(F, b))
+    assert blur(Coupled(F, b), 0.0).F is F
+
+
+def test_blurred_bayes_factor_is_that_of_two_widths_by_integration():
+    """Slab N(0, s2 + v) against spike N(0, v), each integrated over the likelihood."""
+    precision, shift, s2, v = 50.0, 12.0, 0.1, 0.01
+
+    def integral(variance):
+        def height(t):
+            return np.exp(shift * t - precision * t * t / 2 - t * t / 2 / variance) / np.sqrt(
+                variance
+            )
+
+        return quad(height, -3, 3, epsabs=0, epsrel=1e-10, limit=200, points=[0.2])[0]
+
+    seen = blur(Coupled(np.array([[precision]]), np.array([shift])), v)
+    found = log_bayes_factor(seen.F[0], seen.b, s2)
+    assert found[0] == pytest.approx(np.log(integral(s2 + v) / integral(v)), rel=1e-6)
+
+
+def test_slack_of_absent_strengths_is_found(rng):
+    """b of strengths N(0, v) is N(0, F + v F F); the estimate is unbiased within its spread."""
+    v, found = 0.003, []
+    for _ in range(40):
+        F = definite(rng, 60, 400.0)
+        L = np.linalg.cholesky(F + v * F @ F)
+        found.append(absent_slack(Coupled(F, L @ rng.standard_normal(60))).variance)
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    assert abs(np.mean(found) - v) < 4 * error
+    assert error < v / 5
+
+
+def test_without_slack_a_clear_gain_is_rare(rng):
+    clear = 0
+    for _ in range(300):
+        F = definite(rng, 40, 200.0)
+        b = np.linalg.cholesky(F) @ rng.standard_normal(40)
+        clear += absent_slack(Coupled(F, b)).gain >= CLEAR
+    assert clear <= 3  # one in a thousand: four or more have a probability of 3e-4
+
+
+def false_and_true(model, A, known):
+    """Edges found among the hidden pairs: wrong ones, right ones."""
+    found = np.triu(np.isnan(known)) & (model.adjacency_ == 1)
+    return np.array([(found & (A == 0)).sum(), (found & (A == 1)).sum()])
+
+
+@pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
+def test_weak_dependence_everywhere_makes_no_edges(rng):
+    """Exact zeros find false edges in it, the more the more data there are; slack does not."""
+    with_slack, exact, there = np.zeros(2), np.zeros(2), 0
+    for _ in range(5):
+        A, known, X, _ = weak_everywhere(rng, WEAK)
+        model = PartialGGM(random_state=0).fit(X, known=known)
+        assert any("not quite independent" in line for line in model.notes_)
+        assert model.diagnostics_["slack"] == pytest.approx(WEAK, rel=0.5)
+        with_slack += false_and_true(model, A, known)
+        exact += false_and_true(PartialGGM(slack=0.0).fit(X, known=known), A, known)
+        there += int((np.triu(np.isnan(known)) & (A == 1)).sum())
+    assert exact[0] > 20
+    assert with_slack[0] <= 0.1 * exact[0]
+    assert with_slack[1] >= 0.85 * there
+
+
+def test_data_that_obey_the_model_are_judged_by_it(rng):
+    for _ in range(5):
+        _, known, X, _ = weak_everywhere(rng, 0.0, k=300)
+        problem = Problem.create(X, known)
+        found, exact = data_evidence(problem), data_evidence(problem, slack=0.0)
+        assert found.slack == exact.slack
+        np.testing.assert_array_equal(found.log_bf, exact.log_bf)
+
+
+def test_relabelling_and_units_do_not_matter(rng):
+    _, known, X, _ = weak_everywhere(rng, WEAK)
+    here = data_evidence(Problem.create(X, known))
+    assert here.slack.variance > 0
+    order = rng.permutation(N)
+    there = data_evidence(Problem.create(X[:, order], relabel(known, order)))
+    np.testing.assert_allclose(there.log_bf, relabel(here.log_bf, order), atol=0.02)
+    scaled = data_evidence(Problem.create(X * rng.uniform(0.1, 10, N), known))
+    np.testing.assert_allclose(scaled.log_bf, here.log_bf, atol=0.02)
+
+
+def test_a_given_slack_is_used_where_nothing_is_known(rng):
+    A, _, X, _ = weak_everywhere(rng, WEAK)
+    odds = {s: data_evidence(Problem.create(X), slack=s) for s in (0.0, WEAK)}
+    absent = np.triu(A == 0, 1)
+    assert odds[WEAK].slack.size == pytest.approx(WEAK)
+    assert odds[WEAK].slack.words() == []
+    assert (odds[WEAK].log_bf[absent] > 0).sum() < 0.3 * (odds[0.0].log_bf[absent] > 0).sum()
+
+
+@pytest.mark.parametrize("slack", [-0.1, 1.0, np.nan])
+def test_a_slack_that_is_no_partial_correlation_is_refused(rng, slack):
+    with pytest.raises(GraphPriorError, match="slack"):
+        PartialGGM(slack=slack).fit(rng.standard_normal((20, 4)))
+
+
+def test_slack_is_refused_where_it_cannot_be(rng):
+    with pytest.raises(GraphPriorError, match="plug-in"):
+        PartialGGM(engine="langevin", slack=0.1).fit(rng.standard_normal((20, 4)))
+    X = rng.standard_normal((50, 80))
+    known = np.zeros((80, 80))
+    known[0, 1] = known[1, 0] = np.nan
+    with pytest.raises(GraphPriorError, match="at most 3000 pairs"):
+        data_evidence(Problem.create(X, known), slack=0.1)

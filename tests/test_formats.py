@@ -95,6 +95,21 @@ def test_numbers_with_both_decimal_signs_are_refused(tmp_path):
         read_observations(path)
 
 
+def test_dates_with_points_do_not_hide_decimal_commas(tmp_path, table):
+    dated = table.copy()
+    dated.insert(0, "day", [f"{t + 1:02d}.12.2020" for t in range(len(table))])
+    dated.to_csv(path := tmp_path / "x.csv", index=False, sep=";", decimal=",")
+    pd.testing.assert_frame_equal(read_observations(path, index="day"), table, rtol=1e-14)
+
+
+def test_an_edge_table_may_have_decimal_commas(tmp_path):
+    text = 'source;target;present;probability\na;b;;0,8\na;"c,1";1;\n'
+    (path := tmp_path / "k.csv").write_text(text)
+    names = ["a", "b", "c,1"]
+    assert read_beliefs(path, names)[0, 1] == 0.8
+    assert read_known(path, names)[0, 2] == 1
+
+
 @pytest.mark.parametrize("label", ["", "id"])
 def test_row_labels_are_refused_until_they_are_named(tmp_path, table, label):
     labelled = table.copy()

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 
 from graphprior.baselines.lasso import supports
 from graphprior.baselines.protocol import Penalty, Setting
@@ -96,7 +97,8 @@ class Ours:
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)  # the gain is a column instead
-            return model.fit(problem.X, known=problem.known, beliefs=told)
+            X = pd.DataFrame(problem.X, columns=list(problem.names))
+            return model.fit(X, known=problem.known, beliefs=told)
 
 
 def hide_more(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Vector]:

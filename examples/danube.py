@@ -45,7 +45,7 @@ CASE = Case(
     prior="rivers",
     wrong="egonets",
     repeats=20,
-    budgets={"gibbs": 10, "BDgraph": 10},
+    budgets={m: 10 for m in ("gibbs", "BDgraph", "direct, egonets", "direct, egonets tempered")},
 )
 
 if __name__ == "__main__":

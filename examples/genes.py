@@ -52,7 +52,7 @@ ECOLI = Case(
     prior="moral",
     wrong="grids",
     repeats=20,
-    budgets={"gibbs": 10, "BDgraph": 5},
+    budgets={"gibbs": 5, "BDgraph": 5, "direct, grids": 10, "direct, grids tempered": 10},
 )
 ARABIDOPSIS = Case(
     name="genes-arth150",

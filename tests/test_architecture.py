@@ -34,6 +34,7 @@ ORDER = [
     "quadratic",
     "field",
     "strengths",
+    "slab",
     "slack",
     "evidence",
     "marginal",

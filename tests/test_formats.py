@@ -103,9 +103,10 @@ def test_dates_with_points_do_not_hide_decimal_commas(tmp_path, table):
 
 
 def test_an_edge_table_may_have_decimal_commas(tmp_path):
-    text = 'source;target;present;probability\na;b;;0,8\na;"c,1";1;\n'
+    """In its numbers; a name such as 450,5 stays as it is."""
+    text = "source;target;present;probability\na;b;;0,8\na;450,5;1;\n"
     (path := tmp_path / "k.csv").write_text(text)
-    names = ["a", "b", "c,1"]
+    names = ["a", "b", "450,5"]
     assert read_beliefs(path, names)[0, 1] == 0.8
     assert read_known(path, names)[0, 2] == 1
 

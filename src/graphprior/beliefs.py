@@ -118,7 +118,7 @@ def _present(word: str, where: str) -> float:
 
 def _probability(word: str, where: str) -> float:
     try:
-        p = float(word)
+        p = float(word.replace(",", "."))  # after semicolons a comma is the decimal sign
     except ValueError:
         p = np.nan
     if not 0 < p < 1:

@@ -95,10 +95,10 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     adjacency_ : (n, n) array
         The estimated graph, at threshold_.
     precision_, covariance_, location_ : arrays
-        The Gaussian fitted to the estimated graph.
+        The Gaussian fitted to the estimated graph, absent pairs at exactly zero.
     Theta_hat_ : (n, n) array or None
-        The estimate of all entries that may be free, known non-edges at zero: of
-        maximum likelihood (Eq. 9) with the plug-in likelihood, else the mode.
+        The estimate of all entries that may be free, known non-edges at zero (near it with
+        slack): of maximum likelihood (Eq. 9) with the plug-in likelihood, else the mode.
     samples_ : (M, n, n) array
         The graphs drawn; none by "direct".
     trace_ : (M, times) array

@@ -19,7 +19,6 @@ to be absent are clearly not zero (slack.py).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,7 +31,15 @@ from graphprior.linalg import to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.quadratic import Coupled, integrate_out, linearise
 from graphprior.ridge import ridge_mode
-from graphprior.slack import CLEAR, MOST_PAIRS, Slack, absent_slack, blur, tells_slack
+from graphprior.slab import Slab, maximise, start_slab
+from graphprior.slack import (
+    CLEAR,
+    MOST_PAIRS,
+    Slack,
+    absent_slack,
+    linearise_with_slack,
+    tells_slack,
+)
 from graphprior.spike_slab import Beliefs, Vector, expectation_propagation
 from graphprior.strengths import coupled_likelihood, field_likelihood
 from graphprior.wishart import WishartPrior, fit_wishart
@@ -41,16 +48,8 @@ Index = npt.NDArray[np.intp]
 ROUNDS = 3
 EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
-LARGEST_SLAB = 0.25
 MOST_COUPLED = 1500
 SILENT = 0.05
-
-
-class Slab(NamedTuple):
-    """An edge's strength is N(0, variance); a share ``rate`` of unknown pairs are edges."""
-
-    variance: float
-    rate: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,17 +227,16 @@ def _few_enough(problem: Problem) -> bool:
 
 
 def _with_slack(data: _Data, state: _State) -> _State:
-    """More rounds with slack, where the absent pairs clearly have some."""
-    found = _absent_slack(data, state)
-    if found.gain < CLEAR:
-        return state
+    """More rounds with slack, as long as the absent pairs clearly have some."""
     for _ in range(ROUNDS):
+        found = _measured_slack(data, state)
+        if found.gain < CLEAR:
+            break
         state = _round(data, replace(state, slack=found))
-        found = _absent_slack(data, state)
     return state
 
 
-def _absent_slack(data: _Data, state: _State) -> Slack:
+def _measured_slack(data: _Data, state: _State) -> Slack:
     """From the absent pairs' strengths, all others integrated out."""
     n, known = data.problem.n, data.problem.known
     assert state.Theta is not None
@@ -252,47 +250,35 @@ def _absent_slack(data: _Data, state: _State) -> Slack:
     return absent_slack(Coupled(F, b))
 
 
-def start_slab(problem: Problem, wishart: WishartPrior) -> Slab:
-    """Before the pairs are looked at: the Wishart's strength, were it all in the edges."""
-    n, edges = problem.n, float((problem.known == 1).sum()) / 2
-    unknown, pairs = float(problem.U.sum()) / 2, problem.n * (problem.n - 1) / 2
-    rate = (edges + 1) / (pairs - unknown + 5)
-    density = max((edges + rate * unknown) / pairs, 1 / n)
-    return Slab(min(LARGEST_SLAB, 1 / (wishart.nu * density)), rate)
-
-
 def _weigh(data: _Data, state: _State, Theta: Matrix, S: Matrix) -> tuple[Evidence, Slab]:
     """Steps 2 to 4 at one Theta: the evidence, and the slab that follows from it."""
-    problem, slab, v = data.problem, state.slab, state.slack.variance
+    problem, slab = data.problem, state.slab
     n, beliefs = problem.n, None if state.evidence is None else state.evidence.beliefs
     rows, cols = unknown = np.nonzero(np.triu(problem.U))
     edges = np.nonzero(np.triu(problem.known == 1))
-    absent = np.nonzero(np.triu(problem.known == 0, 1) & (v > 0))
-    nuisance = tuple(
-        np.concatenate([np.arange(n), *part]) for part in zip(edges, absent, strict=True)
-    )
+    nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
     start = start_slab(problem, data.wishart).variance
     large = len(rows) > MOST_COUPLED
-    make = field_likelihood if large else coupled_likelihood
+    told = None if large else _free_entries(data, state, Theta, S, nuisance, unknown)
     for _ in range(1 if large or data.fixed is not None else EM_STEPS):
-        ridge = np.concatenate([
-            np.zeros(n), np.full(len(edges[0]), 1 / (slab.variance + v)),
-            np.full(len(absent[0]), 1 / v if v > 0 else np.inf),
-        ])  # fmt: skip
-        likelihood, moment = make(Theta, S, data.k, unknown, nuisance, ridge, data.share)
-        if isinstance(likelihood, Coupled):
-            likelihood = blur(likelihood, v)
+        ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
+        likelihood: Coupled | Field
+        if told is None:
+            likelihood, moment = field_likelihood(
+                Theta, S, data.k, unknown, nuisance, ridge, data.share
+            )
+        else:
+            likelihood, moment = coupled_likelihood(told, ridge)
         beliefs = _believe(likelihood, slab, np.full(len(rows), logit(slab.rate)), beliefs)
-        known_edges = np.maximum(moment(beliefs)[n : n + len(edges[0])] - v, 0.0)
-        used, slab = slab, _maximise(beliefs, known_edges, start)
+        used, slab = slab, maximise(beliefs, moment(beliefs)[n:], start)
     assert beliefs is not None
     return Evidence(n, rows, cols, likelihood, used, data.wishart, beliefs), slab
 
 
-def _maximise(beliefs: Beliefs, known_edges: Vector, start: float) -> Slab:
-    """The M-step; two edges of the strength first guessed, and one of five pairs, are added."""
-    p = beliefs.p
-    strength = float((p * (beliefs.variance + beliefs.mean**2)).sum() + known_edges.sum())
-    count = float(p.sum()) + len(known_edges)
-    variance = (strength + 2 * start) / (count + 2)
-    return Slab(min(variance, LARGEST_SLAB), float((p.sum() + 1) / (len(p) + 5)))
+def _free_entries(
+    data: _Data, state: _State, Theta: Matrix, S: Matrix, *entries: tuple[Index, ...]
+) -> Coupled:
+    """The Gaussian likelihood of the entries that may be free, slack taken out."""
+    rows, cols = (np.concatenate(part) for part in zip(*entries, strict=True))
+    absent, v = np.nonzero(np.triu(data.problem.known == 0, 1)), state.slack.variance
+    return linearise_with_slack(Theta, S, data.k, rows, cols, absent, v, data.share)

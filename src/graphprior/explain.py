@@ -115,8 +115,10 @@ def _tipping_point(
     at = int(np.flatnonzero((evidence.rows == i) & (evidence.cols == j))[0])
     mean, variance = evidence.beliefs.mean[at], evidence.beliefs.variance[at]
     needed = -others - 0.5 * np.log(variance / evidence.slab.variance)
-    tips_at = None if needed < 0 else float(np.sqrt(2 * variance * needed))
-    return -float(mean), tips_at if tips_at is None or tips_at < 1 else None
+    # Beliefs are of what the strength has beside its error: the whole is so much larger.
+    whole = 1 + evidence.slack.variance / evidence.slab.variance
+    tips_at = None if needed < 0 else whole * float(np.sqrt(2 * variance * needed))
+    return -whole * float(mean), tips_at if tips_at is None or tips_at < 1 else None
 
 
 def _changes(

@@ -30,12 +30,13 @@ RUNAWAY = 1e8
 # In exact arithmetic as many as there are entries; nearly dependent columns need more.
 CG_STEPS = 2000
 # Where columns are nearly dependent, entries that leave zero together drive each other back, for
-# hundreds of steps. After this many the penalty is lowered in stages, and at each step only a
-# few pairs leave zero: one for this many variables.
+# hundreds of steps. After this many the penalty is lowered in stages, and a step lets only one
+# pair for so many variables leave zero.
 PATIENCE = 100
 STAGE = 1.5
 STAGE_TOLERANCE = 1e-4
 NODES_FOR_ONE = 10
+LARGEST_FACTOR = 1e12
 
 
 def pseudo_gradient(
@@ -119,10 +120,12 @@ def _direction(
     return repaired if np.vdot(slope, repaired) < 0 else D
 
 
-def _few_leave_zero(Theta: Matrix, W: Matrix, slope: Matrix, movable: Mask) -> tuple[Matrix, Mask]:
-    """The slope, and what may move, when of the zeros only those pulled strongest do."""
+def _few_leave_zero(
+    Theta: Matrix, W: Matrix, slope: Matrix, movable: Mask, penalised: Mask
+) -> tuple[Matrix, Mask]:
+    """The slope, and what may move, when of the penalised zeros only those pulled strongest do."""
     w = np.diag(W)
-    pull = np.where((Theta == 0) & movable, slope**2 / (np.outer(w, w) + W * W), 0.0)
+    pull = np.where((Theta == 0) & movable & penalised, slope**2 / (np.outer(w, w) + W * W), 0.0)
     few = 2 * max(1, len(W) // NODES_FOR_ONE)  # a pair is two entries
     kept = (pull > 0) & (pull < np.partition(pull, -few, axis=None)[-few])
     return np.where(kept, 0.0, slope), movable & ~kept
@@ -147,7 +150,7 @@ def _minimise(
         if np.abs(Theta).max() > RUNAWAY or iteration == max_iter:
             break
         if few:
-            slope, movable = _few_leave_zero(Theta, W, slope, movable)
+            slope, movable = _few_leave_zero(Theta, W, slope, movable, penalty > 0)
         D = _direction(Theta, W, slope, signs, movable, penalty > 0)
         # A small residual alone leaves nearly singular directions unsolved; what is left to gain
         # (half of this) does not depend on conditioning.
@@ -163,15 +166,16 @@ def _minimise(
 def _by_stages(R: Matrix, Lambda: Matrix, tol: float, max_iter: int) -> tuple[Matrix, float, int]:
     """Minimise for larger penalties first: each solution is the start of the next."""
     penalised = np.isfinite(Lambda) & (Lambda > 0)
-    factor = float((np.abs(R[penalised]) / Lambda[penalised]).max(initial=1.0))
-    Theta, steps = np.eye(len(R)), 0
-    while factor > STAGE:
+    factor = min(float((np.abs(R[penalised]) / Lambda[penalised]).max()), LARGEST_FACTOR)
+    loose = max(tol, STAGE_TOLERANCE)
+    Theta, left, residual = np.eye(len(R)), max_iter, 0.0
+    # A stage that fails will not be followed by one that does not.
+    while factor > STAGE and left > 0 and residual <= loose:
         factor /= STAGE
-        loose = max(tol, STAGE_TOLERANCE)
-        Theta, _, taken = _minimise(R, factor * Lambda, Theta, loose, max_iter, few=True)
-        steps += taken
-    Theta, residual, taken = _minimise(R, Lambda, Theta, tol, max_iter, few=True)
-    return Theta, residual, steps + taken
+        Theta, residual, taken = _minimise(R, factor * Lambda, Theta, loose, left, few=True)
+        left -= taken
+    Theta, residual, taken = _minimise(R, Lambda, Theta, tol, left, few=True)
+    return Theta, residual, max_iter - left + taken
 
 
 def _line_search(
@@ -258,14 +262,21 @@ def check_penalty(Lambda: Matrix, n: int) -> Matrix:
 def solve(
     S: Matrix, Lambda: Matrix, start: Matrix | None, tol: float, max_iter: int
 ) -> tuple[Matrix, float, int]:
-    """Theta, its optimality residual and the number of Newton steps; nothing is checked."""
+    """Theta, its optimality residual and the number of Newton steps; nothing is checked.
+
+    A problem that needs stages is solved anew, without ``start``.
+    """
     R, scale = to_unit_diagonal(S)
     units = scale[:, None] * scale
     initial = np.eye(len(S)) if start is None else start * units
     penalty = Lambda / units
     Theta, residual, steps = _minimise(R, penalty, initial, tol, min(PATIENCE, max_iter))
     if steps == PATIENCE < max_iter:
-        Theta, residual, more = _by_stages(R, penalty, tol, max_iter)
+        left = max_iter - steps
+        if residual > tol and (np.isfinite(penalty) & (penalty > 0)).any():
+            Theta, residual, more = _by_stages(R, penalty, tol, left)
+        else:
+            Theta, residual, more = _minimise(R, penalty, Theta, tol, left)
         steps += more
     return Theta / units, residual, steps
 

@@ -19,12 +19,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from graphprior.graphs import Matrix, Problem
-from graphprior.quadratic import Coupled
+from graphprior.quadratic import Coupled, Index, Vector, integrate_out, linearise
 
 # Nats. Under the model half of all gains are 0 and the rest half a chi-squared of one degree:
 # one problem in a thousand comes so far.
 CLEAR = 5.0
-# Standard deviations of the score at v = 0; below it the costly search cannot find a clear gain.
+# Standard deviations of the score at v = 0; below it the costly search hardly finds a clear gain.
 SCORE = 2.0
 SMALLEST, LARGEST = 1e-7, 0.2
 FEWEST_ABSENT = 20
@@ -47,9 +47,10 @@ class Slack(NamedTuple):
         if self.gain == 0:
             return []
         return [
-            "pairs known to be absent are not quite independent given the rest: their partial "
-            f"correlations are about {self.size:.2g} where the model says 0, so an edge must "
-            "stand out from that (slack=0 would take them as 0)"
+            "pairs known to be absent look dependent given the rest: their partial correlations "
+            f"are about {self.size:.2g} where the model says 0. Weak dependence everywhere, heavy "
+            "tails, or edges wrongly taken as absent can be why; an edge must stand out from "
+            "that (slack=0 would take them as exactly 0)"
         ]
 
 
@@ -81,11 +82,28 @@ def absent_slack(told: Coupled) -> Slack:
     return Slack(float(np.exp(best.x)), -float(best.fun)) if best.fun < 0 else Slack()
 
 
-def blur(told: Coupled, variance: float) -> Coupled:
-    """The likelihood when each strength has an error N(0, variance): inv(inv(F) + variance I)."""
-    if variance == 0:
-        return told
+def blur(told: Coupled, variance: Vector) -> Coupled:
+    """The likelihood when each strength has an error N(0, variance): inv(inv(F) + variance)."""
     F, b = told
     both = np.column_stack([F, b])
-    seen: Matrix = np.linalg.solve(np.eye(len(b)) + variance * F, both).astype(np.float64)
+    seen: Matrix = np.linalg.solve(np.eye(len(b)) + F * variance, both).astype(np.float64)
     return Coupled((seen[:, :-1] + seen[:, :-1].T) / 2, seen[:, -1])
+
+
+def linearise_with_slack(
+    Theta: Matrix, S: Matrix, k: float, rows: Index, cols: Index, absent: tuple[Index, ...],
+    variance: float, share: Vector | None = None,
+) -> Coupled:  # fmt: skip
+    """`linearise` for what the entries have beside their errors.
+
+    Errors and all that the absent pairs have are integrated out. The diagonal has no error: it
+    is free already.
+    """
+    if variance == 0:
+        return linearise(Theta, S, k, rows, cols, share)
+    entries = zip((rows, cols), absent, strict=True)
+    rows_too, cols_too = (np.concatenate(part) for part in entries)
+    told = linearise(Theta, S, k, rows_too, cols_too, share)
+    is_absent = np.arange(len(rows_too)) >= len(rows)
+    F, b, _, _ = integrate_out(told.F, told.b, is_absent, np.full(len(absent[0]), 1 / variance))
+    return blur(Coupled(F, b), np.where(rows == cols, 0.0, variance))

@@ -10,20 +10,18 @@ from scipy.linalg import solve_triangular
 
 from graphprior.field import Field
 from graphprior.graphs import Matrix
-from graphprior.quadratic import Coupled, integrate_out, linearise
+from graphprior.quadratic import Coupled, integrate_out
 from graphprior.spike_slab import Beliefs, Vector
 
 Moment = Callable[[Beliefs], Vector]
 
 
-def coupled_likelihood(
-    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
-    share: Vector | None = None,
-) -> tuple[Coupled | Field, Moment]:  # fmt: skip
-    """The likelihood with its full coupling, and E[strength**2] of the nuisance by beliefs."""
-    rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
-    is_nuisance = np.arange(len(rows)) < len(ridge)
-    told = linearise(Theta, S, k, rows, cols, share)
+def coupled_likelihood(told: Coupled, ridge: Vector) -> tuple[Coupled, Moment]:
+    """The likelihood with its full coupling, and E[strength**2] of the nuisance by beliefs.
+
+    In ``told`` the nuisance comes first; ``ridge`` is its prior precision.
+    """
+    is_nuisance = np.arange(len(told.b)) < len(ridge)
     F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
     inner = told.F[: len(ridge), : len(ridge)]
     inner = inner + np.diag(ridge + 1e-9 * np.diag(inner))
@@ -40,7 +38,7 @@ def coupled_likelihood(
 def field_likelihood(
     Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
     share: Vector | None = None,
-) -> tuple[Coupled | Field, Moment]:  # fmt: skip
+) -> tuple[Field, Moment]:  # fmt: skip
     """The same without a matrix of pairs by pairs."""
     W = np.asarray(np.linalg.inv(Theta), dtype=np.float64)
     field = Field.create(W, S, k, unknown, nuisance, ridge, share)

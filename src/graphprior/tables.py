@@ -87,16 +87,13 @@ def _read_text(path: Path, suffix: str, text: bool) -> tuple[Header, Cells]:
     separator = "\t" if suffix.startswith(".tsv") else guess_separator(words, path)
     options: dict[str, Any] = {"sep": separator, "header": None}
     as_words = {**options, "dtype": str, "keep_default_na": False}
-    commas = separator == ";" and _has_decimal_commas(words)
     if text:
         table = pd.read_csv(StringIO(words), **as_words)
-        cells = table.iloc[1:].fillna("")
-        cells = cells.map(_with_point) if commas else cells
-        return [str(c).strip() for c in table.iloc[0]], cells
+        return [str(c).strip() for c in table.iloc[0]], table.iloc[1:].fillna("")
     header = pd.read_csv(StringIO(words), nrows=1, **as_words)
     names = [str(c).strip() for c in header.iloc[0]]
+    decimal = "," if separator == ";" and _has_decimal_commas(words) else "."
     try:
-        decimal = "," if commas else "."
         cells = pd.read_csv(StringIO(words), skiprows=1, decimal=decimal, **options)
     except pd.errors.EmptyDataError:
         cells = pd.DataFrame(columns=range(len(names)))
@@ -131,13 +128,8 @@ def _has_decimal_commas(words: str) -> bool:
 
 def _cells_with(sign: str, body: str) -> re.Match[str] | None:
     number = rf"[-+]?\d*{re.escape(sign)}\d+(?:[eE][-+]?\d+)?"
-    return re.search(rf'(?:^|[;"])\s*{number}\s*(?:$|[;"\r])', body, re.MULTILINE)
-
-
-def _with_point(cell: str) -> str:
-    """A number with a decimal comma as one with a point; anything else as it is."""
-    number = re.fullmatch(r"\s*[-+]?\d*,\d+(?:[eE][-+]?\d+)?\s*", cell)
-    return cell.replace(",", ".") if number else cell
+    # No \s: it runs over empty lines, from each of them to the last.
+    return re.search(rf'(?:^|[;"])[ \t]*{number}[ \t]*(?:$|[;"\r])', body, re.MULTILINE)
 
 
 def _need(library: str) -> None:

@@ -26,10 +26,7 @@ EXPERIMENT = Comparison(
         },
         budgets={
             **BUDGETS,
-            **{
-                f"LPost(|A|={count})": Budget(3 if count in (300, 500) else 10, (100, 1300))
-                for count in TRAINING_SETS
-            },
+            **{f"LPost(|A|={count})": Budget(3, (100, 1300)) for count in TRAINING_SETS},
         },
     )
 )  # fmt: skip

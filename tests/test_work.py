@@ -2,6 +2,7 @@
 
 import errno
 import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -374,6 +375,21 @@ def test_an_address_that_is_none_is_an_error_that_shows_one(monkeypatch, address
         Place(scheduler=address).open(),
     ):
         pass
+
+
+def test_no_half_client_is_left_of_an_address_that_is_none(monkeypatch):
+    """One that is collected while another client starts waits for ever."""
+    from distributed import Client
+
+    def clients():
+        return {id(c) for c in gc.get_objects() if type(c) is Client}
+
+    monkeypatch.setattr(work, "PATIENCE", 0.5)
+    for address in ("nonsense", "tcp://127.0.0.1:1"):
+        before = clients()
+        with pytest.raises(GraphPriorError), Place(scheduler=address).open():
+            pass
+        assert clients() <= before
 
 
 def test_without_dask_a_cluster_is_an_error_that_says_what_to_install(monkeypatch):

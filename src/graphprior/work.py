@@ -8,6 +8,7 @@ process, which writes each at once to a journal.
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import os
@@ -226,15 +227,7 @@ def _client(place: Place) -> Iterator[Any]:
         ):
             yield client
         return
-    try:
-        client = Client(place.scheduler, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError, AssertionError) as error:  # the last: a host that is not there
-        words = f" ({error})" if str(error) else ""
-        raise GraphPriorError(
-            f"--scheduler {place.scheduler}: no Dask scheduler answers there{words}; "
-            "expected an address such as tcp://host:8786"
-        ) from None
-    with client:
+    with _connect(Client, place.scheduler) as client:
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
@@ -243,6 +236,21 @@ def _client(place: Place) -> Iterator[Any]:
                 f"`dask worker {place.scheduler} --nthreads 1`"
             ) from None
         yield client
+
+
+def _connect(Client: Any, scheduler: str | None) -> Any:
+    """A client of a scheduler that is there."""
+    try:
+        return Client(scheduler, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError, AssertionError) as error:  # the last: a host that is not there
+        words = f" ({error})" if str(error) else ""
+    # Half a client is left. Collected while another starts, it waits for a lock that that one
+    # holds, for ever: so it is collected now, which takes that the error is gone.
+    gc.collect()
+    raise GraphPriorError(
+        f"--scheduler {scheduler}: no Dask scheduler answers there{words}; "
+        "expected an address such as tcp://host:8786"
+    )
 
 
 @lru_cache(maxsize=1)

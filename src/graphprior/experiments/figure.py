@@ -34,7 +34,7 @@ def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
     """Two panels with one scale: what was run here, and what was published."""
     methods = list(dict.fromkeys([*summary["method"], *published_methods(spec.name)]))
     style = styles(methods)
-    figure = Figure(figsize=(11, 4.6), layout="constrained")
+    figure = Figure(figsize=(11, 5.4), layout="constrained")
     run_here, in_paper = figure.subplots(1, 2, sharey=True)
     for method in methods:
         mine = summary[(summary["method"] == method) & summary["value"].notna()]
@@ -53,13 +53,16 @@ def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
                     alpha=0.35 if ax is run_here else 1.0,
                     label=method if ax is in_paper else None, **style[method],
                 )  # fmt: skip
-    run_here.set_title(f"{spec.title}: run here (faint: the same method as published)", fontsize=9)
+    figure.suptitle(spec.title, fontsize=10)
+    run_here.set_title("run here (faint: the same method as published)", fontsize=9)
     in_paper.set_title("published", fontsize=9)
     run_here.set_ylabel(spec.metric)
     for ax in (run_here, in_paper):
         _x_axis(ax, spec)
-        if ax.has_data():
-            ax.legend(fontsize=7, ncols=2)
+        if ax.has_data():  # below, where it covers no curve
+            ax.legend(
+                fontsize=7, ncols=3, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14)
+            )
     return figure
 
 

@@ -55,10 +55,6 @@ class Budget:
     xs: tuple[float, ...] | None = None
 
 
-# What several figures allow the slower of their methods: seconds a problem at n = 50.
-BUDGETS = {"GraphSAGE": Budget(12)}
-
-
 @dataclass(frozen=True)
 class Spec:
     """One figure that compares methods."""

@@ -1,7 +1,7 @@
 """Ego-nets with half of the pairs unknown."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import BUDGETS, FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import FAST, RATIOS, Budget, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -15,7 +15,6 @@ EXPERIMENT = Comparison(
         methods=(*FAST, "LPost", "LPr", "langevin", "BDgraph"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
-            "GraphSAGE": BUDGETS["GraphSAGE"],
             "LPost": Budget(20, (0.35, 2.0)),
             "LPr": Budget(20),
             "langevin": Budget(8, (0.35,)),

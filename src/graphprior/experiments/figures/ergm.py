@@ -2,7 +2,7 @@
 
 from graphprior.baselines.langevin import TRAINING_SETS
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import BUDGETS, Budget, Spec, Unknown
+from graphprior.experiments.spec import Budget, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -24,9 +24,6 @@ EXPERIMENT = Comparison(
             **{f"evidence {count}": f"ergm-{count}" for count in TRAINING_SETS},
             **{f"edp-gnn {count}": f"ergm-{count}-edp-gnn" for count in TRAINING_SETS},
         },
-        budgets={
-            **BUDGETS,
-            **{f"LPost(|A|={count})": Budget(3, (100, 1300)) for count in TRAINING_SETS},
-        },
+        budgets={f"LPost(|A|={count})": Budget(20, (100, 1300)) for count in TRAINING_SETS},
     )
 )  # fmt: skip

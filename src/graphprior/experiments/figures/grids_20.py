@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from graphprior.experiments.figures.grids_10 import EXPERIMENT as GRIDS_10
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import BUDGETS, Budget, Unknown
+from graphprior.experiments.spec import Budget, Unknown
 
 EXPERIMENT = Comparison(
     replace(
@@ -12,6 +12,6 @@ EXPERIMENT = Comparison(
         name="grids-20",
         title="Grids, 20% unknown",
         unknown=Unknown(share=0.2),
-        budgets={**BUDGETS, "LPost": Budget(4, (0.35, 2.0)), "LPr": Budget(4)},
+        budgets={"LPost": Budget(20, (0.35, 2.0)), "LPr": Budget(4)},
     )
 )

@@ -45,7 +45,7 @@ CASE = Case(
     prior="rivers",
     wrong="egonets",
     repeats=20,
-    budgets=dict.fromkeys(("gibbs", "BDgraph", "direct, egonets", "direct, egonets tempered"), 10),
+    budgets=dict.fromkeys(("BDgraph", "direct, egonets", "direct, egonets tempered"), 10),
 )
 
 if __name__ == "__main__":

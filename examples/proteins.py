@@ -53,7 +53,7 @@ CASE = Case(
     wrong="rivers",
     believes=True,
     repeats=40,
-    budgets={"gibbs": 10, "BDgraph": 5},
+    budgets={"BDgraph": 10},
 )
 
 if __name__ == "__main__":

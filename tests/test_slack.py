@@ -11,7 +11,14 @@ from graphprior.ggm import simulate_observations
 from graphprior.graphs import Problem, hide
 from graphprior.moments import sample_covariance
 from graphprior.quadratic import Coupled, linearise
-from graphprior.slack import CLEAR, absent_slack, blur, linearise_with_slack
+from graphprior.slack import (
+    CLEAR,
+    Slack,
+    absent_slack,
+    blur,
+    doubts,
+    linearise_with_slack,
+)
 from graphprior.spike_slab import log_bayes_factor
 from oracles import random_graph, random_precision, relabel
 
@@ -215,3 +222,63 @@ def test_the_strength_that_is_explained_is_the_partial_correlation(rng, slack):
     model = PartialGGM(slack=slack, random_state=0).fit(X, known=known)
     partial = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])
     assert model.explain(int(i), int(j)).partial_correlation == pytest.approx(partial, abs=0.06)
+
+
+def test_slack_is_refused_where_no_data_are_seen(rng):
+    with pytest.raises(GraphPriorError, match="sees no data"):
+        PartialGGM(variant="LPr", slack=0.1).fit(rng.standard_normal((20, 4)))
+
+
+# Doubts: absent pairs that look like edges
+
+PAIRS = np.arange(30), np.arange(30) + 1
+
+
+def test_pairs_are_doubted_rarely_where_the_model_holds(rng):
+    doubted = 0
+    for _ in range(400):
+        F = definite(rng, 30, 200.0)
+        b = np.linalg.cholesky(F) @ rng.standard_normal(30)
+        doubted += len(doubts(Coupled(F, b), Slack(), *PAIRS)) > 0
+    assert doubted <= 4  # one in a thousand: five or more have a probability of 8e-5
+
+
+def test_strong_pairs_are_named_in_order_and_their_neighbours_are_not(rng):
+    F = definite(rng, 30, 200.0)
+    F += 150 * np.outer(np.ones(30), np.ones(30))  # each pulls at all others
+    b = np.linalg.cholesky(F) @ rng.standard_normal(30)
+    b += F[:, 7] * 0.9 - F[:, 21] * 2.0
+    found = doubts(Coupled(F, b), Slack(), *PAIRS)
+    assert [d.i for d in found] == [21, 7]
+    assert found[1].partial_correlation == pytest.approx(-0.9, abs=0.3)
+    assert found[0].z < 0 < found[1].z
+
+
+def test_with_slack_the_clearest_is_named_whatever_it_is(rng):
+    v, F = 0.01, definite(rng, 30, 200.0)
+    b = np.linalg.cholesky(F + v * F @ F) @ rng.standard_normal(30)
+    (one,) = doubts(Coupled(F, b), Slack(v, 9.0), *PAIRS)
+    z = b / np.sqrt(np.diag(F) + v * np.diag(F @ F))
+    assert one.i == np.abs(z).argmax()
+    assert one.z == pytest.approx(z[one.i])
+
+
+@pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
+@pytest.mark.parametrize("k", [300, 1000])
+def test_a_wrong_entry_is_named(rng, k):
+    for _ in range(5):
+        _, known, X, Theta = weak_everywhere(rng, 0.0, k=k)
+        i, j = (int(v) for v in np.argwhere(np.triu(known == 1))[0])
+        known[i, j] = known[j, i] = 0
+        model = PartialGGM(random_state=0).fit(X, known=known)
+        assert f"most like an edge: x{i} and x{j} (partial" in model.notes_[0]
+        found = data_evidence(Problem.create(X, known)).doubts[0]
+        partial = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])
+        # Next to pairs that are held at 0 its own strength is a little blurred.
+        assert found.partial_correlation == pytest.approx(partial, abs=0.2)
+
+
+def test_true_entries_are_not_doubted(rng):
+    for _ in range(10):
+        _, known, X, _ = weak_everywhere(rng, 0.0, k=300)
+        assert data_evidence(Problem.create(X, known)).doubts == ()

@@ -35,8 +35,11 @@ from graphprior.slab import Slab, maximise, start_slab
 from graphprior.slack import (
     CLEAR,
     MOST_PAIRS,
+    Doubt,
     Slack,
     absent_slack,
+    doubts,
+    doubts_in_words,
     linearise_with_slack,
     tells_slack,
 )
@@ -70,6 +73,7 @@ class Evidence:
     beliefs: Beliefs
     Theta: Matrix | None = None
     slack: Slack = Slack()  # noqa: RUF009 (it is a tuple)
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def coupled(self) -> Coupled:
@@ -103,9 +107,9 @@ class Evidence:
             "slack": self.slack.size,
         }
 
-    def weaknesses(self) -> list[str]:
+    def weaknesses(self, names: tuple[str, ...]) -> list[str]:
         """In words, why the data are a weak ground; none where they are not."""
-        lines = self.slack.words()
+        lines = doubts_in_words(self.doubts, names) + self.slack.words()
         if not self.beliefs.converged:
             lines.append(
                 "the evidence of the data did not settle: pairs depend strongly on each other, "
@@ -156,6 +160,7 @@ class _State:
     slack: Slack
     Theta: Matrix | None = None
     evidence: Evidence | None = None
+    doubts: tuple[Doubt, ...] = ()
 
     @property
     def scale(self) -> Matrix:
@@ -193,7 +198,8 @@ def data_evidence(
         state = _with_slack(data, state)
     assert state.evidence is not None
     assert state.Theta is not None
-    return replace(state.evidence, Theta=state.Theta / np.outer(units, units), slack=state.slack)
+    Theta = state.Theta / np.outer(units, units)
+    return replace(state.evidence, Theta=Theta, slack=state.slack, doubts=state.doubts)
 
 
 def _start(data: _Data, slack: Slack) -> _State:
@@ -227,17 +233,19 @@ def _few_enough(problem: Problem) -> bool:
 
 
 def _with_slack(data: _Data, state: _State) -> _State:
-    """More rounds with slack, as long as the absent pairs clearly have some."""
-    for _ in range(ROUNDS):
-        found = _measured_slack(data, state)
-        if found.gain < CLEAR:
+    """More rounds with slack, as long as the absent pairs clearly have some; then its doubts."""
+    absent = np.nonzero(np.triu(data.problem.known == 0, 1))
+    for left in reversed(range(ROUNDS + 1)):
+        told = _absent_strengths(data, state)
+        found = absent_slack(told)
+        if found.gain < CLEAR or not left:
             break
         state = _round(data, replace(state, slack=found))
-    return state
+    return replace(state, doubts=doubts(told, state.slack, *absent))
 
 
-def _measured_slack(data: _Data, state: _State) -> Slack:
-    """From the absent pairs' strengths, all others integrated out."""
+def _absent_strengths(data: _Data, state: _State) -> Coupled:
+    """The likelihood of the absent pairs' strengths, all others integrated out."""
     n, known = data.problem.n, data.problem.known
     assert state.Theta is not None
     scale = state.scale
@@ -247,7 +255,7 @@ def _measured_slack(data: _Data, state: _State) -> Slack:
     diagonal = (rows == cols)[~absent]
     variance = np.where(diagonal, np.inf, _prior_variance(data, state)[rows, cols][~absent])
     F, b, _, _ = integrate_out(told.F, told.b, ~absent, 1 / variance)
-    return absent_slack(Coupled(F, b))
+    return Coupled(F, b)
 
 
 def _weigh(data: _Data, state: _State, Theta: Matrix, S: Matrix) -> tuple[Evidence, Slab]:

@@ -22,7 +22,9 @@ def weak_ground(
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
-    words: list[str | None] = [*data.weaknesses()] if isinstance(data, Evidence) else []
+    words: list[str | None] = []
+    if isinstance(data, Evidence):
+        words = [*data.weaknesses(problem.names)]
     if isinstance(data, PrecisionEstimate):
         words = [weakness(problem, data)]
     misfit = None if gain is None else gain.misfit()

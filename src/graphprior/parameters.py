@@ -34,6 +34,8 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(
             f"slack = {model.slack}: expected None or a partial correlation from 0 to below 1"
         )
+    if model.slack and model.variant == "LPr":
+        raise GraphPriorError(f"slack = {model.slack} with variant 'LPr', which sees no data")
     if model.slack and model.engine == "langevin" and model.likelihood in (None, "plug-in"):
         raise GraphPriorError(
             f"slack = {model.slack} with the plug-in likelihood, which has none: use engine "

@@ -8,7 +8,8 @@ error N(0, v) of its own, and v is where their likelihood is highest. An edge
 must then stand out from such pairs, not from zero.
 
 v stays 0 unless the likelihood gains clearly, so data that obey the model are
-judged by it.
+judged by it. A pair that stands out even so is a `Doubt`: it may be an edge that
+was wrongly taken as absent.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
+from scipy.stats import norm
 
 from graphprior.graphs import Matrix, Problem
 from graphprior.quadratic import Coupled, Index, Vector, integrate_out, linearise
@@ -28,6 +30,8 @@ CLEAR = 5.0
 SCORE = 2.0
 SMALLEST, LARGEST = 1e-7, 0.2
 FEWEST_ABSENT = 20
+# Of a doubt where there is none, a problem; and how many are named.
+FALSE_ALARM, MOST_DOUBTS = 1e-3, 3
 MOST_PAIRS = 3000
 
 
@@ -52,6 +56,30 @@ class Slack(NamedTuple):
             "tails, or edges wrongly taken as absent can be why; an edge must stand out from "
             "that (slack=0 would take them as exactly 0)"
         ]
+
+
+class Doubt(NamedTuple):
+    """An absent pair that looks like an edge: partial correlation, and standard errors from 0."""
+
+    i: int
+    j: int
+    partial_correlation: float
+    z: float
+
+
+def doubts_in_words(doubts: tuple[Doubt, ...], names: tuple[str, ...]) -> list[str]:
+    """A line that names them, if there are any."""
+    if not doubts:
+        return []
+    pairs = ", ".join(
+        f"{names[d.i]} and {names[d.j]} (partial correlation about {d.partial_correlation:.2g}, "
+        f"{abs(d.z):.1f} standard errors)"
+        for d in doubts
+    )
+    return [
+        f"known to be absent, but in the data most like an edge: {pairs}. If you are not certain, "
+        "leave it unknown: a wrong entry misleads the pairs around it"
+    ]
 
 
 def tells_slack(problem: Problem) -> bool:
@@ -80,6 +108,29 @@ def absent_slack(told: Coupled) -> Slack:
     bounds = (np.log(SMALLEST), np.log(LARGEST))
     best = minimize_scalar(loss, bounds=bounds, method="bounded")
     return Slack(float(np.exp(best.x)), -float(best.fun)) if best.fun < 0 else Slack()
+
+
+def doubts(told: Coupled, slack: Slack, rows: Index, cols: Index) -> tuple[Doubt, ...]:
+    """Absent pairs (rows, cols) that the model cannot explain, the clearest first.
+
+    Under it b is N(0, F + v F F). A pair that is named is left free, so that those around
+    it are not blamed for it. Where there is slack one is named in any case: a single
+    wrong entry can look like slack.
+    """
+    F, b = told
+    found: list[Doubt] = []
+    limit = norm.isf(FALSE_ALARM / 2 / len(b))
+    for _ in range(MOST_DOUBTS):
+        own = np.maximum(np.diag(F), 1e-12)
+        z = b / np.sqrt(own + slack.variance * (F * F).sum(axis=1))
+        j = int(np.abs(z).argmax())
+        if abs(z[j]) < limit and (found or not slack.variance):
+            break
+        found.append(Doubt(int(rows[j]), int(cols[j]), -float(b[j] / own[j]), float(z[j])))
+        column = F[:, j] / own[j]
+        b, F = b - column * b[j], F - np.outer(column, F[j])
+        b[j] = 0.0
+    return tuple(found)
 
 
 def blur(told: Coupled, variance: Vector) -> Coupled:

@@ -62,8 +62,8 @@ HALF = replace(
     name="genes-ecoli70-half",
     title="46 genes of E. coli, half of the pairs hidden",
     shares=(0.5,),
-    repeats=8,
-    budgets=dict.fromkeys(("BDgraph", "direct, grids", "direct, grids tempered"), 5),
+    repeats=6,
+    budgets=dict.fromkeys(("BDgraph", "direct, grids", "direct, grids tempered"), 3),
     without=("direct, exact zeros",),
 )
 ARABIDOPSIS = Case(
@@ -75,7 +75,7 @@ ARABIDOPSIS = Case(
     prior="moral",
     wrong="grids",
     repeats=10,
-    budgets={"BDgraph": 5},
+    budgets={"BDgraph": 3},
 )
 CASES = {"--half": HALF, "--arth150": ARABIDOPSIS}
 

@@ -304,6 +304,17 @@ def test_a_folder_is_no_place_for_a_page(tmp_path, model):
         model.report(tmp_path)
 
 
+def test_a_report_replaces_a_report_and_nothing_else(tmp_path, model):
+    page = model.report(tmp_path / "a.html")
+    first = page.read_bytes()
+    page.write_bytes(first + b"<!-- old -->")
+    assert model.report(page).read_bytes() == first
+    page.write_text("<title>my thesis</title>")
+    with pytest.raises(GraphPriorError, match="no report"):
+        model.report(page)
+    assert page.read_text() == "<title>my thesis</title>"
+
+
 def test_an_unfitted_model_has_no_report(tmp_path):
     with pytest.raises(sklearn.exceptions.NotFittedError):
         PartialGGM().report(tmp_path / "a.html")

@@ -27,6 +27,7 @@ from graphprior.summaries import default_answers, number
 
 Answer = tuple[str, pd.DataFrame]
 SCRIPTS = ("pairs.js", "details.js", "graph.js", "matrix.js", "table.js", "page.js")
+TITLE = "<title>graphprior report</title>"  # as in page.html
 LOWEST = 0.01  # end of the threshold's slider; at 0 every pair would be an edge
 
 
@@ -39,10 +40,17 @@ def write_report(model: Any, path: str | Path, answers: Sequence[Answer] | None 
     path = Path(path)
     if path.is_dir():
         raise GraphPriorError(f"{path} is a folder: give a file to write, such as report.html")
+    _refuse_to_replace(path)
     result = Result.of(model)
     answers = usual_answers(result) if answers is None else answers
     write_whole(path, report_page(result, answers).encode())
     return path
+
+
+def _refuse_to_replace(path: Path) -> None:
+    """A report may be made again; any other file is not ours to overwrite."""
+    if path.exists() and TITLE.encode() not in path.read_bytes():
+        raise GraphPriorError(f"{path} exists and is no report: choose another name or remove it")
 
 
 def usual_answers(result: Result) -> list[Answer]:

@@ -1,6 +1,6 @@
-"""Graphs drawn from the shipped ego-net prior beside its training set and the authors' samples.
+"""Graphs drawn from the paper's kind of prior beside its training set and the authors' samples.
 
-graphprior sample --prior egonets --count 200 --out drawn
+graphprior sample --prior egonets-edp-gnn --count 200 --out drawn
 GRAPHPRIOR_DATA=... python benchmarks/prior_check.py drawn
 
 Writes results/egonets-prior/. The authors' samples are what their trained network drew

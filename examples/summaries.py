@@ -12,18 +12,25 @@ from graphprior.experiments.figure import styles
 from graphprior.experiments.rows import truth_and_scores
 from graphprior.metrics import auc, calibration_error, f1
 
-METRICS = ("f1", "auc", "gain", "seconds")
+METRICS = ("f1", "auc", "false", "missed", "gain", "seconds")
 PROBABILITIES = ("direct", "gibbs", "BDgraph")  # methods whose scores claim to be probabilities
 
 
 def values(result: dict[str, Any]) -> dict[str, float]:
-    """The metrics of one problem; F1 and AUC mean nothing where no edge is hidden."""
+    """The metrics of one problem; F1 and AUC mean nothing where no edge is hidden.
+
+    ``false`` and ``missed`` count edges that were found and are none, and the other way round.
+    """
     truth, scores = truth_and_scores(result)
-    found = float(f1(truth, scores >= result["threshold"])) if truth.any() else np.nan
-    gain = np.nan if result["gain"] is None else result["gain"][0]
+    found = scores >= result["threshold"]
     return {
-        "f1": found, "auc": auc(truth, scores), "gain": gain, "seconds": result["seconds"],
-    }  # fmt: skip
+        "f1": float(f1(truth, found)) if truth.any() else np.nan,
+        "auc": auc(truth, scores),
+        "false": float(np.sum(found & (truth == 0))),
+        "missed": float(np.sum(~found & (truth == 1))),
+        "gain": np.nan if result["gain"] is None else result["gain"][0],
+        "seconds": result["seconds"],
+    }
 
 
 def rows_of(case: str, results: list[dict[str, Any]]) -> pd.DataFrame:

@@ -142,8 +142,12 @@ def solved(truth, scores, **more):
 def test_metrics_of_a_perfect_and_of_a_reversed_answer():
     best = summaries.values(solved("0110", [0.1, 0.9, 0.8, 0.2]))
     assert (best["f1"], best["auc"], best["gain"]) == (1.0, 1.0, 0.25)
+    assert (best["false"], best["missed"]) == (0, 0)
     worst = summaries.values(solved("0110", [0.9, 0.1, 0.2, 0.8]))
     assert (worst["f1"], worst["auc"]) == (0.0, 0.0)
+    assert (worst["false"], worst["missed"]) == (2, 2)
+    half = summaries.values(solved("0110", [0.9, 0.9, 0.8, 0.8]))
+    assert (half["false"], half["missed"]) == (2, 0)
 
 
 def test_f1_means_nothing_where_no_edge_is_hidden():

@@ -358,13 +358,16 @@ def test_nothing_unknown_has_a_page(browser, tmp_path):
     ("name", "n", "width"),
     [("20", 20, 1280), ("100", 100, 1280), ("500", 500, 1280), ("narrow", 20, 400)],
 )
-def test_screenshot(browser, tmp_path, name, n, width):
+def test_screenshot(browser, tmp_path, record_property, name, n, width):
     """Large and narrow pages open without complaint and fit the window."""
     gain = {"bits": 0.21, "standard_error": 0.04, "pairs": 60, "known": True}
     result = simulated_result(
         n, seed=2, draws=0 if n == 500 else 200, r_hat=1.01, ess=310.0, prior_gain=gain
     )
     page = opened(browser, tmp_path, result, width)
+    size = (tmp_path / "report.html").stat().st_size / 1e6
+    record_property("megabytes", size)
+    assert size < 5
     page.locator("#graph").focus()
     page.keyboard.press("ArrowRight")
     page.evaluate("document.activeElement.blur()")

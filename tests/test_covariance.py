@@ -14,8 +14,8 @@ from graphprior.covariance import (
 )
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.ggm import simulate_observations
-from graphprior.glasso import PATIENCE, kkt_residual, solve, weighted_glasso
-from graphprior.graphs import Problem
+from graphprior.glasso import PATIENCE, kkt_residual, optimum_exists, solve, weighted_glasso
+from graphprior.graphs import Problem, hide
 from graphprior.linalg import is_definite
 from oracles import random_graph, random_precision, random_problem, relabel
 
@@ -285,3 +285,23 @@ def test_supports_along_a_path_of_penalties_are_those_of_each_alone(rng, uses_kn
     alone = [supports(problem, [lam], uses_known)[0] for lam in lams]
     np.testing.assert_array_equal(together, alone)
     assert len({int(s.sum()) for s in together}) > 1
+
+
+def test_a_maximum_that_is_not_there_is_given_up_early(rng):
+    """Half of the pairs free, k far below n: Newton's method would run off for 2000 steps."""
+    known = hide(random_graph(rng, 30, 0.08), rng, share=0.5)
+    problem = Problem.create(rng.standard_normal((8, 30)), known)
+    S = sample_covariance(problem.X)
+    Theta, _, steps = solve(S, penalty_matrix(problem, 0.0), None, 1e-6, 2000)
+    assert steps == PATIENCE
+    assert not optimum_exists(Theta, S, penalty_matrix(problem, 0.0))
+    assert not constrained_mle(problem).exists
+
+
+def test_a_maximum_that_is_hard_to_reach_is_not_given_up(rng):
+    """k > n: S is definite, so it exists, however ill-conditioned."""
+    for _ in range(20):
+        X = rng.standard_normal((19, 9)) * 10.0 ** rng.uniform(-1, 4, 9)
+        X += 100 * rng.standard_normal((19, 1))
+        known = hide(random_graph(rng, 9, 0.5), rng, share=0.3)
+        assert constrained_mle(Problem.create(X, known)).exists

@@ -3,11 +3,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from graphprior import posterior_summary
 from graphprior.bootstrap import bootstrapped_glasso, fix_edges
+from graphprior.covariance import dependent_names
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimate import PartialGGM
 from graphprior.ggm import simulate_observations
@@ -314,3 +317,115 @@ def test_without_a_prior_hidden_edges_are_counted_once(rng, engine):
     model = PartialGGM(engine=engine, variant="LL", random_state=0)
     model.fit(problem.X, known=problem.known)
     assert model.diagnostics_["hidden_log_odds"] == 0.0
+
+
+# Columns that depend on each other
+
+
+def with_copy(rng, eps, k=1000):
+    X = rng.standard_normal((k, 5))
+    return np.column_stack([X, X[:, 0] * 1.8 + 32 + 1.8 * eps * rng.standard_normal(k)])
+
+
+@pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
+@pytest.mark.parametrize("k", [50, 1000])
+@pytest.mark.parametrize("eps", [0.1, 1e-2, 1e-3, 1e-4, 1e-6, 0.0])
+def test_a_copy_is_joined_to_its_original_and_to_nothing_else(rng, eps, k):
+    for _ in range(5):
+        P = PartialGGM().fit(with_copy(rng, eps, k)).edge_probabilities_
+        assert P[0, 5] > 0.95
+        assert P[[0, 5], 1:5].max() < 0.5
+
+
+@pytest.mark.parametrize(("k", "eps"), [(1000, 1e-5), (1000, 0.0), (4, 0.0)])
+def test_copies_are_named(rng, k, eps):
+    with pytest.warns(GraphPriorWarning, match=r"columns x0, x5 are \(nearly\) dependent"):
+        PartialGGM().fit(with_copy(rng, eps, k))
+
+
+def test_centred_data_have_other_copies_than_raw_data(rng):
+    """x + 5 is a copy of x only where means are estimated."""
+    x, z = rng.standard_normal((2, 40))
+    problem = Problem.create(np.column_stack([x, x + 5, 2 * x, z]))
+    assert dependent_names(problem) == "x0, x1, x2"
+    assert dependent_names(problem, assume_centered=True) == "x0, x2"
+
+
+# The prior alone, and what else is asked in vain
+
+
+def test_the_prior_alone_sees_no_data(rng):
+    X = rng.standard_normal((200, 8))
+    X[:, 1] += 2 * X[:, 0]
+    model = PartialGGM(
+        IndependentEdges(0.2), engine="langevin", variant="LPr", random_state=0,
+        schedule=Schedule.linear(T=3),
+    ).fit(X)  # fmt: skip
+    assert model.diagnostics_["fixed_by_bootstrap"] == 0
+    assert model.threshold_ == 0.5
+
+
+def test_tempering_that_cannot_be_is_told(rng):
+    with pytest.warns(GraphPriorWarning, match="temper=True did nothing"):
+        PartialGGM(temper=True).fit(rng.standard_normal((30, 5)))
+
+
+# Wrong input
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"threshold": "0.5"}, "threshold"),
+        ({"slack": "a"}, "slack"),
+        ({"p_m": "x"}, "p_m"),
+        ({"lam": -1.0}, "lam"),
+        ({"progress": 3}, "progress"),
+        ({"n_samples": True}, "n_samples"),
+        ({"temper": "no"}, "temper"),
+        ({"assume_centered": "no"}, "assume_centered"),
+    ],
+)
+def test_parameters_of_another_kind_are_refused(rng, parameters, message):
+    with pytest.raises(GraphPriorError, match=message):
+        PartialGGM(**parameters).fit(rng.standard_normal((20, 3)))
+
+
+def test_odd_tables_are_refused_in_our_words(rng):
+    X = pd.DataFrame(rng.standard_normal((20, 3)), columns=["a", "b", "b"])
+    with pytest.raises(GraphPriorError, match="'b' occurs more than once"):
+        PartialGGM().fit(X)
+    X.columns = ["a", "b", "c"]
+    X["day"] = pd.date_range("2020-01-01", periods=20)
+    with pytest.raises(GraphPriorError, match="column 'day' of X holds datetime"):
+        PartialGGM().fit(X)
+
+
+@pytest.mark.parametrize("size", [1e160, 1e-200])
+def test_sizes_whose_squares_are_no_numbers_are_refused(rng, size):
+    with pytest.raises(GraphPriorError, match="change its units"):
+        PartialGGM().fit(rng.standard_normal((20, 3)) * size)
+
+
+def test_known_and_beliefs_may_be_of_pandas_own_kinds(rng):
+    X = pd.DataFrame(rng.standard_normal((30, 3)), columns=list("abc"))
+    entries = [[0, 1, pd.NA], [1, 0, 0], [pd.NA, 0, 0]]
+    known = pd.DataFrame(entries, index=X.columns, columns=X.columns).astype("Int64")
+    beliefs = pd.DataFrame(pd.NA, index=X.columns, columns=X.columns).astype("Float64")
+    beliefs.loc["a", "c"] = beliefs.loc["c", "a"] = 0.9
+    model = PartialGGM().fit(X, known=known, beliefs=beliefs)
+    assert model.problem_.U.sum() == 2
+    assert model.problem_.believed.sum() == 2
+
+
+def test_a_model_that_was_not_fitted_has_no_answers():
+    with pytest.raises(NotFittedError):
+        posterior_summary(PartialGGM())
+
+
+def test_explain_takes_two_variables(rng):
+    model = PartialGGM().fit(rng.standard_normal((30, 4)))
+    with pytest.raises(GraphPriorError, match="expected two variables"):
+        model.explain(0, 0)
+    with pytest.raises(GraphPriorError, match="changes = -1"):
+        model.explain(0, 1, changes=-1)

@@ -80,7 +80,7 @@ def test_integrating_out_is_gaussian_marginalisation(m, seed):
     prior[nuisance] = precision
     cov = np.linalg.inv(F + np.diag(prior))
     mean = cov @ b
-    rest, shift, slope, at_zero = integrate_out(F, b, nuisance, precision)
+    rest, shift, slope, at_zero, _ = integrate_out(F, b, nuisance, precision)
     np.testing.assert_allclose(np.linalg.inv(rest), cov[np.ix_(~nuisance, ~nuisance)], atol=1e-8)
     np.testing.assert_allclose(np.linalg.solve(rest, shift), mean[~nuisance], atol=1e-8)
     # The conditional mean, at the mean and along the regression on the others.
@@ -417,7 +417,7 @@ def test_the_field_is_the_coupled_likelihood(rng):
     rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
     told = linearise(Theta, S, 30, rows, cols)
     is_nuisance = np.arange(len(rows)) < len(ridge)
-    F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
+    F, b, slope, at_zero, _ = integrate_out(told.F, told.b, is_nuisance, ridge)
     field = Field.create(np.linalg.inv(Theta), S, 30, unknown, nuisance, ridge)
     strength = rng.standard_normal(len(b))
     np.testing.assert_allclose(field.product(strength), F @ strength, atol=1e-8)

@@ -58,3 +58,10 @@ def test_the_schedule_starts_where_a_density_cannot_be_told():
 def test_impossible_sizes_are_refused(sizes):
     with pytest.raises(GraphPriorError, match="sizes"):
         draw_graphs(IndependentEdges(0.5), sizes)
+
+
+def test_priors_are_drawn_from_by_name_and_at_their_own_size():
+    (A,) = draw_graphs("egonets", [6])
+    assert A.shape == (6, 6)
+    with pytest.raises(GraphPriorError, match="about 4 nodes"):
+        draw_graphs(FiniteGraphs(all_graphs(4)), [5])

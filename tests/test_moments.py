@@ -16,7 +16,7 @@ from graphprior.field import Field
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, vech
 from graphprior.linalg import nearest_correlation
-from graphprior.moments import moments, sample_covariance
+from graphprior.moments import missing_notes, moments, sample_covariance
 from graphprior.noise import Schedule
 from graphprior.quadratic import linearise
 from graphprior.wishart import WishartPrior
@@ -455,3 +455,16 @@ def test_empty_cells_of_pandas_are_missing(rng):
     with notes():
         model = PartialGGM(missing="em").fit(X)
     assert model.diagnostics_["missing_entries"] == 1
+
+
+@pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
+@pytest.mark.parametrize("seen", [2, 4, 8])
+def test_a_column_hardly_seen_is_worth_what_was_seen_and_named(rng, seen):
+    X = rng.standard_normal((60, 6))
+    X[seen:, 0] = np.nan
+    problem = Problem.create(X, missing="em")
+    worth = moments(problem).worth
+    assert worth[0].max() <= seen
+    assert (worth[1:, 1:] <= 60).all()
+    lines = missing_notes(problem, False)
+    assert any(line.startswith(f"x0 ({seen}): seen in fewer rows") for line in lines) == (seen < 8)

@@ -187,7 +187,7 @@ def test_a_gain_that_is_not_clear_changes_nothing(rng, monkeypatch):
         _, known, X, _ = weak_everywhere(rng, 0.0, k=300)
         problems.append(Problem.create(X, known))
     assert all(data_evidence(p).slack == (0, 0) for p in problems)
-    monkeypatch.setattr("graphprior.evidence.CLEAR", 1e-9)
+    monkeypatch.setattr("graphprior.slack.CLEAR", 1e-9)
     monkeypatch.setattr("graphprior.slack.SCORE", -10.0)
     assert any(data_evidence(p).slack.variance > 0 for p in problems)
 
@@ -261,6 +261,25 @@ def test_with_slack_the_clearest_is_named_whatever_it_is(rng):
     z = b / np.sqrt(np.diag(F) + v * np.diag(F @ F))
     assert one.i == np.abs(z).argmax()
     assert one.z == pytest.approx(z[one.i])
+
+
+@pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
+@pytest.mark.parametrize("partial", [0.6, 0.9, 0.99])
+def test_one_wrong_entry_costs_no_other_edge_and_is_told_right(rng, partial):
+    for _ in range(3):
+        Theta = np.eye(N)
+        Theta[2, 3:6] = Theta[3:6, 2] = -0.13
+        Theta[0, 1] = Theta[1, 0] = -partial
+        X = simulate_observations(Theta, 1000, rng)
+        known = np.zeros((N, N))
+        known[2, 3:8] = known[3:8, 2] = np.nan
+        for slack in (None, 0.0):
+            model = PartialGGM(random_state=0, slack=slack).fit(X, known=known)
+            assert (model.edge_probabilities_[2, 3:6] > 0.7).sum() >= 2
+            assert "x0 and x1 (partial" in model.notes_[0]
+            assert model.diagnostics_["slack"] == 0
+            (doubt,) = model.evidence_.doubts
+            assert doubt.partial_correlation == pytest.approx(partial, abs=0.1)
 
 
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")

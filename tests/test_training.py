@@ -214,3 +214,10 @@ def test_progress_is_reported_for_every_step(rng, objective):
 def test_what_cannot_be_learned_from_is_refused(graphs, message):
     with pytest.raises(GraphPriorError, match=message):
         fit_prior(graphs, TrainingConfig(steps=1))
+
+
+def test_training_that_diverges_is_an_error():
+    graphs = [nx.to_numpy_array(nx.path_graph(5))] * 20
+    config = TrainingConfig(steps=40, validate_every=10, learning_rate=1e6, batch=4)
+    with pytest.raises(GraphPriorError, match="training diverged"):
+        fit_prior(graphs, config)

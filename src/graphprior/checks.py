@@ -75,6 +75,12 @@ def refuse_constant_columns(X: Matrix, names: Sequence[str]) -> None:
         )
     spread = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
     scale = np.nanmax(np.abs(X), axis=0)
+    far = np.flatnonzero((scale > 1e140) | ((spread > 0) & (spread < 1e-140)))
+    if len(far):
+        raise GraphPriorError(
+            f"column {names[far[0]]} of X has values of the size {scale[far[0]]:.0e}, whose "
+            "squares are no numbers any more: change its units"
+        )
     flat = np.flatnonzero(spread <= 8 * np.finfo(float).eps * scale)
     if len(flat):
         listed = ", ".join(str(names[i]) for i in flat[:5]) + (", ..." if len(flat) > 5 else "")
@@ -114,8 +120,9 @@ def match_names(table: Any, names: Sequence[str], name: str) -> npt.NDArray[Any]
         if len(label) != len(names):
             raise GraphPriorError(f"{name} names a variable more than once: names must differ")
     order = [rows.index(c) for c in names], [cols.index(c) for c in names]
-    entries: npt.NDArray[Any] = table.to_numpy()[np.ix_(*order)]
-    return entries
+    # pandas.NA is nan; words stay, for the caller to complain about.
+    entries: npt.NDArray[Any] = table.astype(object).where(table.notna(), np.nan).to_numpy()
+    return entries[np.ix_(*order)]
 
 
 def as_square(entries: Any, n: int | None, name: str, expected: str) -> Matrix:
@@ -172,3 +179,28 @@ def listed_pairs(
         if a == b:
             raise GraphPriorError(f"{where}: {a!r} is paired with itself")
         yield where, index[a], index[b], rest
+
+
+def check_covariance(S: Matrix) -> Matrix:
+    """A finite symmetric matrix with positive diagonal."""
+    S = np.asarray(S, dtype=np.float64)
+    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all():
+        raise GraphPriorError(f"S has shape {S.shape}: expected a square matrix of finite numbers")
+    if not np.allclose(S, S.T, rtol=1e-8, atol=0):
+        raise GraphPriorError("S is not symmetric: it is no covariance matrix")
+    if (np.diag(S) <= 0).any():
+        i = int(np.flatnonzero(np.diag(S) <= 0)[0])
+        raise GraphPriorError(f"S[{i}, {i}] = {S[i, i]:g}: a variable must vary; remove it")
+    return S
+
+
+def check_penalty(Lambda: Matrix, n: int) -> Matrix:
+    """A symmetric, non-negative penalty matrix with a finite diagonal."""
+    Lambda = np.asarray(Lambda, dtype=np.float64)
+    if Lambda.shape != (n, n):
+        raise GraphPriorError(f"Lambda has shape {Lambda.shape}: expected ({n}, {n})")
+    if np.isnan(Lambda).any() or (Lambda < 0).any() or not np.array_equal(Lambda, Lambda.T):
+        raise GraphPriorError("Lambda must be symmetric with entries from 0 to inf")
+    if np.isinf(np.diag(Lambda)).any():
+        raise GraphPriorError("Lambda's diagonal must be finite: a variance is never zero")
+    return Lambda

@@ -125,13 +125,26 @@ def dependent_columns(S: Matrix) -> list[int]:
     return [int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
 
 
-def weakness(problem: Problem, estimate: PrecisionEstimate) -> str | None:
+def dependent_names(problem: Problem, assume_centered: bool = False) -> str | None:
+    """Names of (nearly) dependent columns; with k up to n all are, and only copies are named."""
+    told = moments(problem, assume_centered)
+    if told.k > problem.n:
+        columns = dependent_columns(told.S)
+    else:
+        R, _ = to_unit_diagonal(told.S)
+        columns = sorted({int(i) for i in np.argwhere(np.triu(np.abs(R) > 1 - 1e-8, 1)).flat})
+    more = " and others" if len(columns) > 5 else ""
+    return ", ".join(problem.names[i] for i in columns[:5]) + more if columns else None
+
+
+def weakness(
+    problem: Problem, estimate: PrecisionEstimate, assume_centered: bool = False
+) -> str | None:
     """In words, why the data are a weak ground for the estimate; None where they are not."""
     if not estimate.exists:
-        told = moments(problem)
-        columns = dependent_columns(told.S) if told.k > problem.n else []
+        columns = dependent_names(problem, assume_centered)
         reason = (
-            f"columns {', '.join(problem.names[i] for i in columns[:5])} are (nearly) dependent"
+            f"columns {columns} are (nearly) dependent"
             if columns
             else f"k = {problem.k} observations are too few for the unknown pairs"
         )

@@ -93,7 +93,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         Bounds (95%) of what they would be with endless draws. They do not know
         whether prior and likelihood are right.
     adjacency_ : (n, n) array
-        The estimated graph, at threshold_.
+        The estimated graph, at threshold_; pairs that the bootstrap fixed as it fixed them.
     precision_, covariance_, location_ : arrays
         The Gaussian fitted to the estimated graph, absent pairs at exactly zero.
     Theta_hat_ : (n, n) array or None
@@ -193,7 +193,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             self.prior_used_ = self._prior(problem, prior, data, rng)
             posterior = run(problem, self.prior_used_, data, rng, self._settings())
         self._set_result(problem, posterior, data, A_boot)
-        self.notes_ = weak_ground(self.problem_, data, self.prior_gain_, self.assume_centered)
+        told = self.prior_gain_, self.assume_centered, self.temper
+        self.notes_ = weak_ground(self.problem_, data, *told)
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)
         return self
@@ -213,13 +214,14 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _is_plug_in(self) -> bool:
-        return self.engine == "langevin" and self.likelihood in (None, "plug-in")
+        return self._likelihood_used == "plug-in"
 
     @property
     def _likelihood_used(self) -> str | None:
         if self.variant == "LPr":
             return None
-        return "plug-in" if self._is_plug_in else "marginal"
+        plug_in = self.engine == "langevin" and self.likelihood in (None, "plug-in")
+        return "plug-in" if plug_in else "marginal"
 
     def _data(self, problem: Problem) -> Evidence | PrecisionEstimate | None:
         """What the data say, in the form that the likelihood chosen takes."""
@@ -267,11 +269,10 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         A_hat = threshold_estimate(P, self.threshold_)
         if A_boot is not None:
             # The bootstrap's confidence is not certainty: report its share, not 0 or 1.
-            fixed = problem.O
             for m, value in zip(
                 (P, low, high), (A_boot, *share_interval(A_boot, self.n_bootstrap)), strict=True
             ):
-                m[fixed] = value[fixed]
+                m[problem.O] = value[problem.O]
         certain = ~self.problem_.U
         low[certain] = high[certain] = P[certain]
         self.edge_probabilities_, self.edge_intervals_ = P, np.stack([low, high])

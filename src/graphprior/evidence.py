@@ -27,17 +27,16 @@ from scipy.special import logit
 from graphprior.errors import GraphPriorError
 from graphprior.field import Field, field_beliefs
 from graphprior.graphs import Matrix, Problem
-from graphprior.linalg import to_unit_diagonal
+from graphprior.linalg import apart, to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.quadratic import Coupled, integrate_out, linearise
 from graphprior.ridge import ridge_mode
 from graphprior.slab import Slab, maximise, start_slab
 from graphprior.slack import (
-    CLEAR,
     MOST_PAIRS,
     Doubt,
     Slack,
-    absent_slack,
+    clear_slack,
     doubts,
     doubts_in_words,
     linearise_with_slack,
@@ -53,6 +52,7 @@ EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
 MOST_COUPLED = 1500
 SILENT = 0.05
+LEAST_EIGENVALUE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +183,8 @@ def data_evidence(
     """
     told = moments(problem, assume_centered)
     R, units = to_unit_diagonal(told.S)
+    # F is made of products of two inverses: of copies of a variable no digit would be left.
+    R = apart(R, LEAST_EIGENVALUE)
     # A mean that was estimated costs one observation.
     k = told.k - (0 if assume_centered else 1)
     data = _Data(problem, R, k, told.share, fit_wishart(R, k), fixed)
@@ -194,8 +196,8 @@ def data_evidence(
         )
     for _ in range(ROUNDS):
         state = _round(data, state)
-    if slack is None and _few_enough(problem) and tells_slack(problem):
-        state = _with_slack(data, state)
+    if _few_enough(problem) and tells_slack(problem):
+        state = _with_slack(data, state, ROUNDS if slack is None else 0)
     assert state.evidence is not None
     assert state.Theta is not None
     Theta = state.Theta / np.outer(units, units)
@@ -232,16 +234,17 @@ def _few_enough(problem: Problem) -> bool:
     return pairs <= MOST_PAIRS and problem.U.sum() // 2 <= MOST_COUPLED
 
 
-def _with_slack(data: _Data, state: _State) -> _State:
+def _with_slack(data: _Data, state: _State, rounds: int) -> _State:
     """More rounds with slack, as long as the absent pairs clearly have some; then its doubts."""
-    absent = np.nonzero(np.triu(data.problem.known == 0, 1))
-    for left in reversed(range(ROUNDS + 1)):
-        told = _absent_strengths(data, state)
-        found = absent_slack(told)
-        if found.gain < CLEAR or not left:
+    rows, cols = np.nonzero(np.triu(data.problem.known == 0, 1))
+    told = exact = _absent_strengths(data, state)
+    for _ in range(rounds):
+        found = clear_slack(told)
+        if not found.variance:
             break
         state = _round(data, replace(state, slack=found))
-    return replace(state, doubts=doubts(told, state.slack, *absent))
+        told = _absent_strengths(data, state)
+    return replace(state, doubts=doubts(told, state.slack, rows, cols, exact))
 
 
 def _absent_strengths(data: _Data, state: _State) -> Coupled:
@@ -254,7 +257,7 @@ def _absent_strengths(data: _Data, state: _State) -> Coupled:
     told = linearise(state.Theta / scale, data.R * scale, data.k, rows, cols, data.share)
     diagonal = (rows == cols)[~absent]
     variance = np.where(diagonal, np.inf, _prior_variance(data, state)[rows, cols][~absent])
-    F, b, _, _ = integrate_out(told.F, told.b, ~absent, 1 / variance)
+    F, b, *_ = integrate_out(told.F, told.b, ~absent, 1 / variance)
     return Coupled(F, b)
 
 

@@ -87,6 +87,10 @@ def explain_pair(
     """Reasons of one unknown pair, and the other pairs whose value matters most to it."""
     i, j = pair
     names = problem.names
+    if i == j:
+        raise GraphPriorError(f"{names[i]} twice: expected two variables")
+    if changes < 0:
+        raise GraphPriorError(f"changes = {changes}: expected a whole number from 0 on")
     if not problem.U[i, j]:
         raise GraphPriorError(f"{names[i]} - {names[j]} is not an unknown pair: it was given")
     if reasons is None or not isinstance(prior, EvidencePrior):

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_solve, solve_triangular
 from scipy.special import expit
 
 from graphprior.graphs import Matrix
+from graphprior.linalg import cholesky_with_nugget
 from graphprior.quadratic import scaled
 from graphprior.spike_slab import Beliefs, Vector, tilted
 
@@ -57,9 +58,7 @@ class Field:
         weight = np.where(i == j, 0.5, 1.0)
         inner = W[np.ix_(i, i)] * W[np.ix_(j, j)] + W[np.ix_(i, j)] * W[np.ix_(j, i)]
         inner *= k * np.outer(weight, weight)
-        # Strongly dependent variables leave no digits to the smallest direction: keep it positive.
-        inner[np.diag_indices(len(i))] += ridge + 1e-9 * np.diag(inner)
-        factor = cho_factor(inner, lower=True, overwrite_a=True)[0]
+        factor = cholesky_with_nugget(inner + np.diag(ridge))
         precision = _precision(W, k, rows, cols, i, j, weight, factor)
         return cls(W, k, rows, cols, i, j, factor, own[rows, cols], weight * own[i, j], precision)
 

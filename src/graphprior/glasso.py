@@ -13,6 +13,7 @@ import warnings
 
 import numpy as np
 
+from graphprior.checks import check_covariance, check_penalty
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.graphs import Mask, Matrix
 from graphprior.linalg import (
@@ -172,10 +173,13 @@ def _by_stages(R: Matrix, Lambda: Matrix, tol: float, max_iter: int) -> tuple[Ma
     # A stage that fails will not be followed by one that does not.
     while factor > STAGE and left > 0 and residual <= loose:
         factor /= STAGE
-        Theta, residual, taken = _minimise(R, factor * Lambda, Theta, loose, left, few=True)
+        few_steps = min(left, 2 * PATIENCE)
+        Theta, residual, taken = _minimise(R, factor * Lambda, Theta, loose, few_steps, few=True)
         left -= taken
-    Theta, residual, taken = _minimise(R, Lambda, Theta, tol, left, few=True)
-    return Theta, residual, max_iter - left + taken
+    if residual <= loose or _may_exist(Theta, R, Lambda):
+        Theta, residual, taken = _minimise(R, Lambda, Theta, tol, left, few=True)
+        left -= taken
+    return Theta, residual, max_iter - left
 
 
 def _line_search(
@@ -234,31 +238,6 @@ def weighted_glasso(
     return Theta
 
 
-def check_covariance(S: Matrix) -> Matrix:
-    """A finite symmetric matrix with positive diagonal."""
-    S = np.asarray(S, dtype=np.float64)
-    if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all():
-        raise GraphPriorError(f"S has shape {S.shape}: expected a square matrix of finite numbers")
-    if not np.allclose(S, S.T, rtol=1e-8, atol=0):
-        raise GraphPriorError("S is not symmetric: it is no covariance matrix")
-    if (np.diag(S) <= 0).any():
-        i = int(np.flatnonzero(np.diag(S) <= 0)[0])
-        raise GraphPriorError(f"S[{i}, {i}] = {S[i, i]:g}: a variable must vary; remove it")
-    return S
-
-
-def check_penalty(Lambda: Matrix, n: int) -> Matrix:
-    """A symmetric, non-negative penalty matrix with a finite diagonal."""
-    Lambda = np.asarray(Lambda, dtype=np.float64)
-    if Lambda.shape != (n, n):
-        raise GraphPriorError(f"Lambda has shape {Lambda.shape}: expected ({n}, {n})")
-    if np.isnan(Lambda).any() or (Lambda < 0).any() or not np.array_equal(Lambda, Lambda.T):
-        raise GraphPriorError("Lambda must be symmetric with entries from 0 to inf")
-    if np.isinf(np.diag(Lambda)).any():
-        raise GraphPriorError("Lambda's diagonal must be finite: a variance is never zero")
-    return Lambda
-
-
 def solve(
     S: Matrix, Lambda: Matrix, start: Matrix | None, tol: float, max_iter: int
 ) -> tuple[Matrix, float, int]:
@@ -272,13 +251,18 @@ def solve(
     penalty = Lambda / units
     Theta, residual, steps = _minimise(R, penalty, initial, tol, min(PATIENCE, max_iter))
     if steps == PATIENCE < max_iter:
-        left = max_iter - steps
+        left, more = max_iter - steps, 0
         if residual > tol and (np.isfinite(penalty) & (penalty > 0)).any():
             Theta, residual, more = _by_stages(R, penalty, tol, left)
-        else:
+        elif _may_exist(Theta, R, penalty):
             Theta, residual, more = _minimise(R, penalty, Theta, tol, left)
         steps += more
     return Theta / units, residual, steps
+
+
+def _may_exist(Theta: Matrix, R: Matrix, Lambda: Matrix) -> bool:
+    """Whether more steps make sense: a solver that runs off would take all that are left."""
+    return is_definite(R - 1e-12 * np.eye(len(R))) or optimum_exists(Theta, R, Lambda)
 
 
 def optimum_exists(Theta: Matrix, S: Matrix, Lambda: Matrix) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphprior.covariance import PrecisionEstimate, weakness
+from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
 from graphprior.evidence import Evidence
 from graphprior.fit_check import PriorGain
 from graphprior.graphs import Problem
@@ -15,6 +15,7 @@ def weak_ground(
     data: Evidence | PrecisionEstimate | None,
     gain: PriorGain | None,
     assume_centered: bool = False,
+    temper: bool = False,
 ) -> list[str]:
     """A line for each reason to doubt; none where there is none."""
     lines = missing_notes(problem, assume_centered)
@@ -22,11 +23,26 @@ def weak_ground(
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
+    elif temper and gain is None:
+        lines.append(
+            "temper=True did nothing: the prior could not be checked, which takes one that answers "
+            "evidence and more known pairs or data"
+        )
     words: list[str | None] = []
     if isinstance(data, Evidence):
-        words = [*data.weaknesses(problem.names)]
+        words = [_copies(problem, assume_centered), *data.weaknesses(problem.names)]
     if isinstance(data, PrecisionEstimate):
-        words = [weakness(problem, data)]
+        words = [weakness(problem, data, assume_centered)]
     misfit = None if gain is None else gain.misfit()
     shape = None if data is None else far_from_gaussian(problem.X, problem.names)
     return lines + [line for line in (*words, misfit, shape) if line]
+
+
+def _copies(problem: Problem, assume_centered: bool) -> str | None:
+    columns = dependent_names(problem, assume_centered)
+    if columns is None:
+        return None
+    return (
+        f"columns {columns} are (nearly) dependent: one is a copy or a sum of others, and which "
+        "of them an edge goes to cannot be told; leave one out"
+    )

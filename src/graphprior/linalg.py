@@ -20,6 +20,20 @@ def is_definite(A: Matrix) -> bool:
     return cholesky(A) is not None
 
 
+def cholesky_with_nugget(A: Matrix) -> Matrix:
+    """Lower Cholesky factor of a matrix that is definite but for rounding.
+
+    The least share of its diagonal that makes it so is added: dependent variables
+    leave a direction with next to no information, and what it has must not be drowned.
+    """
+    d = np.diag(A)
+    for share in (0.0, *10.0 ** np.arange(-15, 0)):
+        L = cholesky(A + np.diag(share * d))
+        if L is not None:
+            return L
+    raise np.linalg.LinAlgError("the matrix is not positive definite, nor nearly so")
+
+
 def inverse_from_cholesky(L: Matrix) -> Matrix:
     """inv(L L^T), symmetric to the last bit."""
     lower, _ = lapack.dpotri(L, lower=1)
@@ -39,6 +53,14 @@ def to_unit_diagonal(A: Matrix) -> tuple[Matrix, Matrix]:
     unit = A / scale[:, None] / scale
     np.fill_diagonal(unit, 1.0)
     return unit, scale
+
+
+def apart(R: Matrix, least: float) -> Matrix:
+    """Correlations a little less than they are where the smallest eigenvalue is below ``least``."""
+    if np.linalg.eigvalsh(R)[0] >= least:
+        return R
+    closer: Matrix = (R + least * np.eye(len(R))) / (1 + least)
+    return closer
 
 
 def partial_correlations(Theta: Matrix) -> Matrix:

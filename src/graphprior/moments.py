@@ -103,7 +103,10 @@ def em_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) ->
     R, counts, _ = _correlations(Z, assume_centered)
     prior = fit_wishart(nearest_correlation(R), max(_mean_worth(counts), FEWEST))
     fit = expectation_maximisation(Z, assume_centered, prior)
-    worth = information(fit)
+    # A row without a variable cannot tell more of it than one that has it; where next to nothing
+    # was seen Sigma is degenerate, seems to predict the rest, and the information says otherwise.
+    own = np.diag(counts)
+    worth = np.minimum(information(fit), np.minimum.outer(own, own))
     S = fit.Sigma + (prior.nu * fit.Sigma - np.diag(prior.psi)) / np.maximum(worth, FEWEST / 2)
     R, spread = to_unit_diagonal(S)
     scale_S = scale * spread
@@ -214,6 +217,14 @@ def missing_notes(problem: Problem, assume_centered: bool) -> list[str]:
         f"{count} entries of X ({count / problem.X.size:.0%}) are missing and were taken as "
         f"missing {ASSUMED[problem.missing]}; the {problem.k} rows count as {found.k:.0f}"
     ]
+    seen, n = (~np.isnan(problem.X)).sum(axis=0), problem.n
+    rare = np.flatnonzero(seen < min(n + 2, problem.k / 2))
+    if len(rare):
+        names = ", ".join(f"{problem.names[i]} ({seen[i]})" for i in rare[:5])
+        lines.append(
+            f"{names}{', ...' if len(rare) > 5 else ''}: seen in fewer rows than there are "
+            "variables, so that the others can seem to predict them; do not trust their pairs"
+        )
     if not found.settled:
         lines.append(
             "the covariance did not settle, for too little was seen of some pairs: "

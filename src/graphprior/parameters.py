@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from graphprior.checks import MISSING, as_numbers
+from graphprior.checks import MISSING, as_numbers, node_names
 from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.langevin import resolve_device
 from graphprior.engines.run import ENGINES
@@ -30,6 +31,13 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
     if model.missing not in MISSING:
         raise GraphPriorError(f"missing = {model.missing!r}: expected one of {list(MISSING)}")
+    for name in ("temper", "assume_centered"):
+        if not isinstance(getattr(model, name), bool | np.bool_):
+            raise GraphPriorError(f"{name} = {getattr(model, name)!r}: expected True or False")
+    for name in ("slack", "threshold", "p_m", "lam"):
+        value = getattr(model, name)
+        if value is not None and not isinstance(value, Real):
+            raise GraphPriorError(f"{name} = {value!r}: expected a number or None")
     if model.slack is not None and not 0 <= model.slack < 1:
         raise GraphPriorError(
             f"slack = {model.slack}: expected None or a partial correlation from 0 to below 1"
@@ -43,12 +51,16 @@ def check_parameters(model: Any) -> None:
         )
     for name in ("n_samples", "n_bootstrap"):
         value = getattr(model, name)
-        if not isinstance(value, int | np.integer) or value < 1:
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
             raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
     if model.threshold is not None and not 0 < model.threshold <= 1:
         raise GraphPriorError(f"threshold = {model.threshold}: expected a value in (0, 1]")
     if model.p_m is not None and not 0 <= model.p_m <= 0.5:
         raise GraphPriorError(f"p_m = {model.p_m}: the margin must lie between 0 and 0.5")
+    if model.lam is not None and not model.lam > 0:
+        raise GraphPriorError(f"lam = {model.lam}: the penalty must be positive")
+    if model.progress is not None and not callable(model.progress):
+        raise GraphPriorError(f"progress = {model.progress!r}: expected a function (done, total)")
     if not isinstance(model.schedule, Schedule | None):
         raise GraphPriorError(f"schedule = {model.schedule!r}: expected a Schedule or None")
     if not isinstance(model.sweeps, Sweeps | None):
@@ -60,7 +72,15 @@ def refuse_misplaced(X: Any, y: Any) -> None:
     """A square second argument is meant as ``known``; a column of words is named."""
     if y is not None and (hasattr(y, "columns") or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
         raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
-    for name in getattr(X, "columns", ()):
+    columns = getattr(X, "columns", None)
+    if columns is None:
+        return
+    node_names(X, len(columns))
+    for name in columns:
+        if getattr(X[name].dtype, "kind", "") in "mMc":
+            raise GraphPriorError(
+                f"column {str(name)!r} of X holds {X[name].dtype}, no numbers: leave it out"
+            )
         try:
             as_numbers(X[name])
         except (TypeError, ValueError) as error:

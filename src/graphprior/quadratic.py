@@ -6,8 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from scipy.linalg import cho_solve
 
 from graphprior.graphs import Matrix
+from graphprior.linalg import cholesky_with_nugget
 
 Index = npt.NDArray[np.intp]
 Vector = npt.NDArray[np.float64]
@@ -50,18 +52,16 @@ def linearise(
 
 def integrate_out(
     F: Matrix, b: Vector, nuisance: npt.NDArray[np.bool_], precision: Vector
-) -> tuple[Matrix, Vector, Matrix, Vector]:
+) -> tuple[Matrix, Vector, Matrix, Vector, Matrix]:
     """F and b of the other entries, N(0, 1/precision) nuisance integrated out.
 
-    Also the nuisance's mean as a linear function of the others' strengths:
-    (slope, mean at zero).
+    Also the nuisance's mean as a linear function of the others' strengths
+    (slope, mean at zero), and the Cholesky factor of its own information.
     """
-    inner = F[np.ix_(nuisance, nuisance)]
-    # Dependent variables leave a direction without information: keep it solvable.
-    inner = inner + np.diag(precision + 1e-9 * np.diag(inner))
+    factor = cholesky_with_nugget(F[np.ix_(nuisance, nuisance)] + np.diag(precision))
     across = F[np.ix_(nuisance, ~nuisance)]
     right = np.column_stack([across, b[nuisance]])
-    solved = np.asarray(np.linalg.solve(inner, right), dtype=np.float64)
+    solved = np.asarray(cho_solve((factor, True), right), dtype=np.float64)
     slope, at_zero = -solved[:, :-1], solved[:, -1]
     rest = F[np.ix_(~nuisance, ~nuisance)] + across.T @ slope
-    return (rest + rest.T) / 2, b[~nuisance] - across.T @ at_zero, slope, at_zero
+    return (rest + rest.T) / 2, b[~nuisance] - across.T @ at_zero, slope, at_zero, factor

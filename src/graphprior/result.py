@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from graphprior.engines.posterior import Reasons, Trace, no_trace
 from graphprior.graphs import Mask, Matrix, observed_mask, pairs, unknown_mask
@@ -43,6 +44,7 @@ class Result:
         """The result of a fitted model; a result is its own."""
         if isinstance(model, cls):
             return model
+        check_is_fitted(model)
         return cls(
             model.problem_.names,
             model.problem_.known,

@@ -26,6 +26,8 @@ from graphprior.quadratic import Coupled, Index, Vector, integrate_out, linearis
 # Nats. Under the model half of all gains are 0 and the rest half a chi-squared of one degree:
 # one problem in a thousand comes so far.
 CLEAR = 5.0
+# Nats by which a few wrong entries must explain the absent pairs better than slack does.
+SURE = 10.0
 # Standard deviations of the score at v = 0; below it the costly search hardly finds a clear gain.
 SCORE = 2.0
 SMALLEST, LARGEST = 1e-7, 0.2
@@ -88,6 +90,22 @@ def tells_slack(problem: Problem) -> bool:
     return int(absent.sum()) >= FEWEST_ABSENT
 
 
+def clear_slack(told: Coupled) -> Slack:
+    """The slack of the absent pairs, if it is clear and a few wrong entries do not explain it.
+
+    They do if little is gained once they are left free, and far more is gained by them than by
+    slack; which pairs they are costs the logarithm of how many there are. In doubt it is slack:
+    that costs weak edges, while exact zeros where there is some make false ones.
+    """
+    slack = absent_slack(told)
+    if slack.gain < CLEAR:
+        return Slack()
+    found, rest = _stand_out(told)
+    by_them = sum(z**2 / 2 - np.log(len(told.b)) for _, z in found)
+    wrong = by_them > slack.gain + SURE and absent_slack(rest).gain < CLEAR
+    return Slack() if wrong else slack
+
+
 def absent_slack(told: Coupled) -> Slack:
     """The slack at which the likelihood of the absent pairs' strengths is highest.
 
@@ -110,27 +128,53 @@ def absent_slack(told: Coupled) -> Slack:
     return Slack(float(np.exp(best.x)), -float(best.fun)) if best.fun < 0 else Slack()
 
 
-def doubts(told: Coupled, slack: Slack, rows: Index, cols: Index) -> tuple[Doubt, ...]:
+def doubts(
+    told: Coupled, slack: Slack, rows: Index, cols: Index, exact: Coupled | None = None
+) -> tuple[Doubt, ...]:
     """Absent pairs (rows, cols) that the model cannot explain, the clearest first.
 
-    Under it b is N(0, F + v F F). A pair that is named is left free, so that those around
-    it are not blamed for it. Where there is slack one is named in any case: a single
-    wrong entry can look like slack.
+    Where slack was found one is named in any case: a single wrong entry can look like it.
+    ``exact`` is the likelihood before there was slack: there they are at 0 and their strengths,
+    free together, can be read off.
     """
+    found, _ = _stand_out(told, slack.variance)
+    if slack.gain and not found:
+        found = [_clearest(told, slack.variance)]
+    free = [j for j, _ in found]
+    F, b = exact or told
+    strength = np.clip(np.linalg.solve(F[np.ix_(free, free)], b[free]), -1, 1)
+    return tuple(
+        Doubt(int(rows[j]), int(cols[j]), -float(t), z)
+        for (j, z), t in zip(found, strength, strict=True)
+    )
+
+
+def _clearest(told: Coupled, variance: float) -> tuple[int, float]:
+    """The pair furthest out, and how many standard errors: under the model b is N(0, F + v F F)."""
     F, b = told
-    found: list[Doubt] = []
-    limit = norm.isf(FALSE_ALARM / 2 / len(b))
-    for _ in range(MOST_DOUBTS):
-        own = np.maximum(np.diag(F), 1e-12)
-        z = b / np.sqrt(own + slack.variance * (F * F).sum(axis=1))
-        j = int(np.abs(z).argmax())
-        if abs(z[j]) < limit and (found or not slack.variance):
+    z = b / np.sqrt(np.maximum(np.diag(F), 1e-12) + variance * (F * F).sum(axis=1))
+    j = int(np.abs(z).argmax())
+    return j, float(z[j])
+
+
+def _stand_out(told: Coupled, variance: float = 0.0) -> tuple[list[tuple[int, float]], Coupled]:
+    """Pairs too far out to be chance, and the likelihood of the others with those left free.
+
+    They are left free one by one, so that those around them are not blamed for them.
+    """
+    found: list[tuple[int, float]] = []
+    limit = norm.isf(FALSE_ALARM / 2 / len(told.b))
+    while len(found) < MOST_DOUBTS:
+        j, z = _clearest(told, variance)
+        if abs(z) < limit:
             break
-        found.append(Doubt(int(rows[j]), int(cols[j]), -float(b[j] / own[j]), float(z[j])))
-        column = F[:, j] / own[j]
-        b, F = b - column * b[j], F - np.outer(column, F[j])
-        b[j] = 0.0
-    return tuple(found)
+        found.append((j, z))
+        F, b = told
+        column = F[:, j] / F[j, j]
+        F, b = F - np.outer(column, F[j]), b - column * b[j]
+        F[j] = F[:, j] = b[j] = 0.0
+        told = Coupled(F, b)
+    return found, told
 
 
 def blur(told: Coupled, variance: Vector) -> Coupled:
@@ -156,5 +200,5 @@ def linearise_with_slack(
     rows_too, cols_too = (np.concatenate(part) for part in entries)
     told = linearise(Theta, S, k, rows_too, cols_too, share)
     is_absent = np.arange(len(rows_too)) >= len(rows)
-    F, b, _, _ = integrate_out(told.F, told.b, is_absent, np.full(len(absent[0]), 1 / variance))
+    F, b, *_ = integrate_out(told.F, told.b, is_absent, np.full(len(absent[0]), 1 / variance))
     return blur(Coupled(F, b), np.where(rows == cols, 0.0, variance))

@@ -10,6 +10,7 @@ from scipy.linalg import solve_triangular
 
 from graphprior.field import Field
 from graphprior.graphs import Matrix
+from graphprior.linalg import inverse_from_cholesky
 from graphprior.quadratic import Coupled, integrate_out
 from graphprior.spike_slab import Beliefs, Vector
 
@@ -22,10 +23,8 @@ def coupled_likelihood(told: Coupled, ridge: Vector) -> tuple[Coupled, Moment]:
     In ``told`` the nuisance comes first; ``ridge`` is its prior precision.
     """
     is_nuisance = np.arange(len(told.b)) < len(ridge)
-    F, b, slope, at_zero = integrate_out(told.F, told.b, is_nuisance, ridge)
-    inner = told.F[: len(ridge), : len(ridge)]
-    inner = inner + np.diag(ridge + 1e-9 * np.diag(inner))
-    own_variance = np.diag(np.linalg.inv(inner))
+    F, b, slope, at_zero, factor = integrate_out(told.F, told.b, is_nuisance, ridge)
+    own_variance = np.diag(inverse_from_cholesky(factor))
 
     def moment(beliefs: Beliefs) -> Vector:
         mean, spread = mixed_moments(beliefs)

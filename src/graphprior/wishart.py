@@ -20,6 +20,7 @@ from graphprior.linalg import to_unit_diagonal
 
 Vector = npt.NDArray[np.float64]
 ROUNDS = 100
+LEAST_PSI = 1e-10  # of a unit diagonal
 # nu beyond this many times n: no partial correlation is seen at all, and how small they are
 # cannot be told. Letting nu grow would take the first guess of their size far too small.
 LARGEST = 10.0
@@ -58,7 +59,9 @@ def fit_wishart(S: Matrix, k: float) -> WishartPrior:
     nu, psi = 2.0 * n, np.full(n, 1.6 * n)
     for _ in range(ROUNDS):
         for _ in range(3):
-            psi = nu / k * (1 / np.diag(np.linalg.inv(np.diag(psi) + k * R)) - psi)
+            inverse = np.diag(np.linalg.inv(np.diag(psi) + k * R))
+            # Of copies of a variable nothing is left but rounding, of either sign.
+            psi = np.maximum(nu / k * (1 / inverse - psi), LEAST_PSI)
         last, nu = nu, _best_nu(R, k, psi / nu)
         psi = psi * nu / last
         if abs(np.log(nu / last)) < 1e-3:

@@ -53,7 +53,8 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
     if as_json:
         print_json({"out": str(out), "edges_found": found, **facts})
         return
-    drawn = f" in {len(model.samples_)} graphs drawn" if len(model.samples_) else ""
+    draws = len(model.samples_) if facts["unknown_pairs"] else 0
+    drawn = f" in {draws} graphs drawn" if draws else ""
     console().print(
         f"{facts['n']} variables, {facts['k']} observations, "
         f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from graphprior.graphs import Matrix, nothing_known
 from graphprior.noise import Schedule
 from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large
+from graphprior.prior.store import load_prior
 
 # The paper's schedule starts where the sum of many noisy pairs still tells the density of a graph
 # and gives each level a third of its relaxation time: it remembers a start at density one half.
@@ -31,7 +33,7 @@ REVEAL = Sweeps(reveal=60, burn_in=0, keep=1, blocks=30)
 
 
 def draw_graphs(
-    prior: Prior,
+    prior: Prior | str | Path,
     sizes: Sequence[int],
     seed: int = 0,
     schedule: Schedule | None = None,
@@ -40,11 +42,16 @@ def draw_graphs(
 ) -> list[Matrix]:
     """One graph of each size, smallest first; graphs of one size are one batch.
 
-    ``schedule`` makes it Algorithm 1 for any prior.
+    ``prior`` may be a name or file. ``schedule`` makes it Algorithm 1 for any prior.
     """
+    if isinstance(prior, str | Path):
+        prior = load_prior(prior)
     if not len(sizes) or min(sizes) < 2:
         raise GraphPriorError(f"sizes {list(sizes)[:5]}: expected at least one, each from 2 on")
     groups = sorted(set(sizes))
+    nodes = getattr(prior, "nodes", None)
+    if nodes is not None and groups != [nodes]:
+        raise GraphPriorError(f"the prior is about {nodes} nodes, not {groups[:5]}")
     graphs: list[Matrix] = []
     for g, n in enumerate(groups):
         M = list(sizes).count(n)

@@ -114,6 +114,8 @@ def _read(path: Path, expected: str) -> tuple[dict[str, Tensor], dict[str, str]]
 
 def save_prior(prior: NetworkPrior, path: str | Path, card: dict[str, Any] | None = None) -> Path:
     """Write ``prior`` to ``path`` (.safetensors) and its card beside it (.json)."""
+    if not isinstance(prior, NetworkPrior):
+        raise GraphPriorError(f"{type(prior).__name__} has no network to save")
     path = Path(path)
     if path.suffix != ".safetensors":
         raise GraphPriorError(f"{path}: a prior's file name ends in .safetensors")

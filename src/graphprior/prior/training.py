@@ -155,6 +155,11 @@ def train(
         state.step += 1
         if state.step % config.validate_every == 0 or state.step == config.steps:
             row = config.objective.validate(state.average, held_out, config.seed)
+            if not np.isfinite(row["loss"]):
+                raise GraphPriorError(
+                    f"the loss is {row['loss']} after {state.step} steps: training diverged; "
+                    f"lower learning_rate (it is {config.learning_rate:g})"
+                )
             if row["loss"] < state.best_loss:
                 state.best.load_state_dict(state.average.state_dict())
             state.history.append({"step": state.step, **row})

@@ -158,6 +158,8 @@ def _validation(card: dict[str, Any]) -> str:
 
 def _draws(result: Result) -> Iterator[Check]:
     facts, M = result.diagnostics, len(result.samples)
+    if not facts.get("unknown_pairs", 1):
+        return
     if M == 0:
         yield Check(
             "note",

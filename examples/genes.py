@@ -54,7 +54,7 @@ ECOLI = Case(
     prior="moral",
     wrong="grids",
     repeats=20,
-    budgets={"BDgraph": 10, "direct, grids": 10, "direct, grids tempered": 10},
+    budgets={"BDgraph": 5, "direct, grids": 10, "direct, grids tempered": 10},
 )
 # 517 pairs weighed together take twenty seconds, so there are fewer repeats.
 HALF = replace(

@@ -81,5 +81,7 @@ CASES = {"--half": HALF, "--arth150": ARABIDOPSIS}
 
 if __name__ == "__main__":
     asked = [word for word in sys.argv if word in CASES]
+    if len(asked) > 1:
+        sys.exit(f"error: {' and '.join(asked)}: choose one")
     sys.argv = [word for word in sys.argv if word not in CASES]
     main(CASES[asked[0]] if asked else ECOLI)

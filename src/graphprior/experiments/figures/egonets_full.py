@@ -27,6 +27,6 @@ EXPERIMENT = Comparison(
             *BOOTSTRAPPED,
         ),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={method: Budget(12, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
+        budgets={method: Budget(20, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
     )
 )

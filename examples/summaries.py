@@ -13,6 +13,8 @@ from graphprior.experiments.rows import truth_and_scores
 from graphprior.metrics import auc, calibration_error, f1
 
 METRICS = ("f1", "auc", "false", "missed", "gain", "seconds")
+RESAMPLED = 100
+CALIBRATION = ("calibration_error", "calibration_error_se")
 PROBABILITIES = ("direct", "gibbs", "BDgraph")  # methods whose scores claim to be probabilities
 
 
@@ -64,11 +66,22 @@ def _point(method: str, results: list[dict[str, Any]]) -> dict[str, Any]:
         column = table[name].dropna()
         out[name] = column.mean() if len(column) else np.nan
         out[f"{name}_se"] = column.sem() if len(column) > 1 else np.nan
-    out["calibration_error"] = np.nan
-    if worked and method.split(",")[0] in PROBABILITIES:
-        truth, p = (np.concatenate(v) for v in zip(*map(truth_and_scores, worked), strict=True))
-        out["calibration_error"] = calibration_error(truth, p)
+    claims = worked and method.split(",")[0] in PROBABILITIES
+    pooled = _calibration([truth_and_scores(r) for r in worked]) if claims else (np.nan, np.nan)
+    out["calibration_error"], out["calibration_error_se"] = pooled
     return out
+
+
+def _calibration(solved: list[tuple[Any, Any]]) -> tuple[float, float]:
+    """Calibration error of all hidings together, and its standard error by drawing hidings anew."""
+
+    def pooled(chosen: Any) -> float:
+        truth, p = (np.concatenate(v) for v in zip(*(solved[g] for g in chosen), strict=True))
+        return calibration_error(truth, p)
+
+    rng, count = np.random.default_rng(0), len(solved)
+    again = [pooled(rng.integers(count, size=count)) for _ in range(RESAMPLED)]
+    return pooled(range(count)), float(np.std(again)) if count > 1 else np.nan
 
 
 def table(title: str, prior: str, summary: pd.DataFrame) -> str:
@@ -77,7 +90,7 @@ def table(title: str, prior: str, summary: pd.DataFrame) -> str:
     lines += ["error over hidings of the same graph, or over graphs.", ""]
     lines += _block("F1 on the hidden pairs", summary, "f1", "f1_se")
     lines += _block("AUC on the hidden pairs", summary, "auc", "auc_se")
-    lines += _block("Calibration error, all hidings together", summary, "calibration_error")
+    lines += _block("Calibration error, all hidings together", summary, *CALIBRATION)
     checked = summary[~summary["method"].str.contains("gibbs|tempered")]  # the same check
     lines += _block("Gain of the prior by the fit check, bits a pair", checked, "gain", "gain_se")
     lines += _block("CPU seconds a problem, choice of penalty included", summary, "seconds")

@@ -164,6 +164,9 @@ def test_summary_has_mean_and_standard_error_and_counts_failures():
     assert point["f1"] == 0.5
     assert point["f1_se"] == pytest.approx(0.5)  # sd 0.7071 over root 2
     assert point["calibration_error"] == pytest.approx(0.4)
+    # Both hidings alike would be off by .1 or .9, one of each by .4: weights 1/4, 1/4, 1/2.
+    expected = np.std([0.1, 0.9, 0.4, 0.4])
+    assert point["calibration_error_se"] == pytest.approx(expected, abs=4 * 0.3 / np.sqrt(200))
     rows = summaries.rows_of("case", results)
     assert len(rows) == 3 * len(summaries.METRICS)
     assert rows[rows["repeat"] == 2]["value"].isna().all()

@@ -1,4 +1,4 @@
-"""A user's tables: observations, names, matrices matched by name, lists of pairs."""
+"""A user's tables and matrices: observations, names, lists of pairs, covariance, penalties."""
 
 from __future__ import annotations
 

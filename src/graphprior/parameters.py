@@ -31,6 +31,16 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
     if model.missing not in MISSING:
         raise GraphPriorError(f"missing = {model.missing!r}: expected one of {list(MISSING)}")
+    _check_numbers(model)
+    if not isinstance(model.schedule, Schedule | None):
+        raise GraphPriorError(f"schedule = {model.schedule!r}: expected a Schedule or None")
+    if not isinstance(model.sweeps, Sweeps | None):
+        raise GraphPriorError(f"sweeps = {model.sweeps!r}: expected Sweeps or None")
+    resolve_device(model.device)
+
+
+def _check_numbers(model: Any) -> None:
+    """Refuse numbers, switches and a progress function that are none, or out of range."""
     for name in ("temper", "assume_centered"):
         if not isinstance(getattr(model, name), bool | np.bool_):
             raise GraphPriorError(f"{name} = {getattr(model, name)!r}: expected True or False")
@@ -61,11 +71,6 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(f"lam = {model.lam}: the penalty must be positive")
     if model.progress is not None and not callable(model.progress):
         raise GraphPriorError(f"progress = {model.progress!r}: expected a function (done, total)")
-    if not isinstance(model.schedule, Schedule | None):
-        raise GraphPriorError(f"schedule = {model.schedule!r}: expected a Schedule or None")
-    if not isinstance(model.sweeps, Sweeps | None):
-        raise GraphPriorError(f"sweeps = {model.sweeps!r}: expected Sweeps or None")
-    resolve_device(model.device)
 
 
 def refuse_misplaced(X: Any, y: Any) -> None:

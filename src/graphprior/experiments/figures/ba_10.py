@@ -12,8 +12,12 @@ EXPERIMENT = Comparison(
         xs=RATIOS,
         x_name="k/|U|",
         k_per="unknown pair",
-        methods=(*FAST, "LPost", "LPr"),
+        methods=(*FAST, "LPost", "LPr", "LPost(eps=1e-5)"),
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
-        budgets={"LPost": Budget(20, (0.35, 2.0)), "LPr": Budget(4)},
+        budgets={
+            "LPost": Budget(36, (0.35, 2.0)),
+            "LPr": Budget(4),
+            "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
+        },
     )
 )

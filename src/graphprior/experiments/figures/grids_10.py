@@ -12,8 +12,13 @@ EXPERIMENT = Comparison(
         xs=RATIOS,
         x_name="k/|U|",
         k_per="unknown pair",
-        methods=(*FAST, "LPost", "LPr"),
+        methods=(*FAST, "LPost", "LPr", "LPost(eps=1e-5)", "LPr(eps=1e-5)"),
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
-        budgets={"LPost": Budget(20, (0.35, 2.0)), "LPr": Budget(10)},
+        budgets={
+            "LPost": Budget(20, (0.35, 2.0)),
+            "LPr": Budget(10),
+            "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
+            "LPr(eps=1e-5)": Budget(10),
+        },
     )
 )

@@ -12,6 +12,11 @@ EXPERIMENT = Comparison(
         name="grids-20",
         title="Grids, 20% unknown",
         unknown=Unknown(share=0.2),
-        budgets={"LPost": Budget(20, (0.35, 2.0)), "LPr": Budget(4)},
+        budgets={
+            "LPost": Budget(20, (0.35, 2.0)),
+            "LPr": Budget(4),
+            "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
+            "LPr(eps=1e-5)": Budget(10),
+        },
     )
 )

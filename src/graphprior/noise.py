@@ -62,6 +62,17 @@ class Schedule:
         """Levels with a constant ratio, for annealing over a wide range."""
         return cls(tuple(float(s) for s in np.geomspace(sigma_1, sigma_L, L)), T, epsilon)
 
+    @classmethod
+    def relaxed(
+        cls, L: int = 20, sigma_1: float = 0.5, sigma_L: float = 0.05, T: int = 40
+    ) -> Schedule:
+        """Levels that last until a chain has settled: T / 10 relaxation times each.
+
+        The relaxation time at level sigma is sigma**2. The paper's levels last a third of
+        one, and its chains remember where they started.
+        """
+        return cls.geometric(L, sigma_1, sigma_L, T, epsilon=0.1 * sigma_L**2)
+
     @property
     def L(self) -> int:
         """Number of noise levels."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 
 import numpy as np
@@ -19,8 +19,6 @@ from graphprior.prior.protocol import Prior
 from graphprior.prior.store import load_prior
 
 M = 10
-# Ten times the paper's step size: a level then lasts three relaxation times instead of a third.
-LONGER = 1e-5
 # Sizes of training sets in the ERGM figure.
 TRAINING_SETS = (250, 300, 500, 1000)
 
@@ -37,8 +35,7 @@ class Langevin:
 
     prior: str | None
     variant: Variant = "LPost"
-    T: int = 300
-    epsilon: float = 1e-6
+    schedule: Schedule = field(default_factory=Schedule.linear)
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """Share of drawn graphs with the edge."""
@@ -48,7 +45,7 @@ class Langevin:
             engine="langevin",
             variant=self.variant,
             n_samples=M,
-            schedule=Schedule.linear(T=self.T, epsilon=self.epsilon),
+            schedule=self.schedule,
             p_m=None,
             random_state=rng,
         ).fit(problem.X, known=problem.known)
@@ -74,10 +71,27 @@ class Bootstrapped:
         return on_unknown(np.maximum(P, P.T), problem.U)
 
 
+def papers(T: int) -> Schedule:
+    """The paper's levels and step size."""
+    return Schedule.linear(T=T)
+
+
+def longer(T: int) -> Schedule:
+    """Ten times the paper's step size: a level lasts three relaxation times, not a third."""
+    return Schedule.linear(T=T, epsilon=1e-5)
+
+
+def relaxed(T: int) -> Schedule:
+    """Ours: fewer steps, and each level lasts four relaxation times."""
+    return Schedule.relaxed(T=min(T, 40))
+
+
 def _langevin(
-    kind: str = "edp-gnn", variant: Variant = "LPost", epsilon: float = 1e-6
+    kind: str = "edp-gnn",
+    variant: Variant = "LPost",
+    schedule: Callable[[int], Schedule] = papers,
 ) -> Callable[[Setting], Langevin]:
-    return lambda setting: Langevin(setting.prior(kind), variant, setting.T, epsilon)
+    return lambda setting: Langevin(setting.prior(kind), variant, schedule(setting.T))
 
 
 def _bootstrapped(p_m: float) -> Factory:
@@ -87,10 +101,12 @@ def _bootstrapped(p_m: float) -> Factory:
 METHODS: dict[str, Factory] = {
     "LPost": _langevin(),
     "LPr": _langevin(variant="LPr"),
-    "LPost(eps=1e-5)": _langevin(epsilon=LONGER),
-    "LPr(eps=1e-5)": _langevin(variant="LPr", epsilon=LONGER),
-    "LL": lambda setting: Langevin(None, "LL", setting.T),
+    "LPost(eps=1e-5)": _langevin(schedule=longer),
+    "LPr(eps=1e-5)": _langevin(variant="LPr", schedule=longer),
+    "LPost(relaxed)": _langevin(schedule=relaxed),
+    "LPr(relaxed)": _langevin(variant="LPr", schedule=relaxed),
+    "LL": lambda setting: Langevin(None, "LL", papers(setting.T)),
     **{f"LPost(p_m={p_m})": _bootstrapped(p_m) for p_m in (0.3, 0.45)},
     **{f"LPost(|A|={count})": _langevin(f"edp-gnn {count}") for count in TRAINING_SETS},
 }
-WITHOUT_DATA = frozenset({"LPr", "LPr(eps=1e-5)"})
+WITHOUT_DATA = frozenset({"LPr", "LPr(eps=1e-5)", "LPr(relaxed)"})

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphprior.baselines.langevin import TRAINING_SETS, M, prior_once
+from graphprior.baselines.langevin import TRAINING_SETS, M, prior_once, relaxed
 from graphprior.baselines.protocol import Factory
 from graphprior.estimate import PartialGGM, Variant
 from graphprior.graphs import Problem
@@ -21,7 +21,7 @@ class Ours:
     prior: str
     engine: str = "direct"
     variant: Variant = "LPost"
-    T: int = 300
+    schedule: Schedule | None = None
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """Posterior probabilities on the unknown pairs."""
@@ -31,7 +31,7 @@ class Ours:
             likelihood="marginal" if self.engine == "langevin" else None,
             variant=self.variant,
             n_samples=M,
-            schedule=Schedule.linear(T=self.T) if self.engine == "langevin" else None,
+            schedule=self.schedule,
             random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
@@ -44,7 +44,9 @@ def _learned_from(count: int) -> Factory:
 METHODS: dict[str, Factory] = {
     "direct": lambda setting: Ours(setting.prior("evidence")),
     "gibbs": lambda setting: Ours(setting.prior("evidence"), "gibbs"),
-    "langevin": lambda setting: Ours(setting.prior("evidence"), "langevin", T=setting.T),
+    "langevin": lambda setting: Ours(
+        setting.prior("evidence"), "langevin", schedule=relaxed(setting.T)
+    ),
     "direct(no data)": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
     **{f"direct(|A|={count})": _learned_from(count) for count in TRAINING_SETS},
 }

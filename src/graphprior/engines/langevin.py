@@ -194,7 +194,7 @@ def sample_graphs(
 
     ``belief`` (n, n) are an expert's log-odds of unknown pairs; it needs a prior.
     """
-    schedule = schedule or Schedule.linear()
+    schedule = schedule or Schedule.relaxed()
     known_t = torch.tensor(known, dtype=torch.float64, device=resolve_device(device))
     scores, likelihood = _scores(known_t, prior, likelihood, belief)
     curvature = 0.0 if likelihood is None else likelihood.curvature(known_t.isnan())

@@ -1,7 +1,7 @@
 """Dual Barabasi-Albert graphs with a tenth of the pairs unknown, a fifth of those edges."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import FAST, LANGEVIN, RATIOS, Budget, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -12,12 +12,13 @@ EXPERIMENT = Comparison(
         xs=RATIOS,
         x_name="k/|U|",
         k_per="unknown pair",
-        methods=(*FAST, "LPost", "LPr", "LPost(eps=1e-5)"),
+        methods=(*FAST, *LANGEVIN),
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
         budgets={
             "LPost": Budget(36, (0.35, 2.0)),
             "LPr": Budget(4),
-            "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
+            "LPr(relaxed)": Budget(40),
         },
     )
 )

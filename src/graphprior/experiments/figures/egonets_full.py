@@ -15,17 +15,7 @@ EXPERIMENT = Comparison(
         xs=(1.8, 3.2, 5.6, 10.0),
         x_name="k/n",
         k_per="node",
-        methods=(
-            "direct",
-            "gibbs",
-            "GL",
-            "BGL",
-            "TIGER",
-            "Threshold",
-            "GLassoCV",
-            "LPost",
-            *BOOTSTRAPPED,
-        ),
+        methods=("direct", "gibbs", *SIMPLE, "LPost", *BOOTSTRAPPED),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={method: Budget(20, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
     )

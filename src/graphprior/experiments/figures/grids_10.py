@@ -1,7 +1,7 @@
 """Grids with a tenth of the pairs unknown."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import FAST, LANGEVIN, RATIOS, Budget, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -12,13 +12,15 @@ EXPERIMENT = Comparison(
         xs=RATIOS,
         x_name="k/|U|",
         k_per="unknown pair",
-        methods=(*FAST, "LPost", "LPr", "LPost(eps=1e-5)", "LPr(eps=1e-5)"),
+        methods=(*FAST, *LANGEVIN, "LPost(eps=1e-5)", "LPr(eps=1e-5)"),
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
         budgets={
             "LPost": Budget(20, (0.35, 2.0)),
             "LPr": Budget(10),
             "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
             "LPr(eps=1e-5)": Budget(10),
+            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
+            "LPr(relaxed)": Budget(40),
         },
     )
 )

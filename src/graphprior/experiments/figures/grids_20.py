@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from graphprior.experiments.figures.grids_10 import EXPERIMENT as GRIDS_10
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import Budget, Unknown
+from graphprior.experiments.spec import FAST, LANGEVIN, Budget, Unknown
 
 EXPERIMENT = Comparison(
     replace(
@@ -12,11 +12,12 @@ EXPERIMENT = Comparison(
         name="grids-20",
         title="Grids, 20% unknown",
         unknown=Unknown(share=0.2),
+        methods=(*FAST, *LANGEVIN),
         budgets={
             "LPost": Budget(20, (0.35, 2.0)),
             "LPr": Budget(4),
-            "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
-            "LPr(eps=1e-5)": Budget(10),
+            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
+            "LPr(relaxed)": Budget(40),
         },
     )
 )

@@ -26,7 +26,11 @@ from graphprior.marginal import MarginalLikelihood
 from graphprior.prior.exact import FiniteGraphs, all_graphs
 from graphprior.spike_slab import log_evidence
 
-LONG = Schedule.geometric(20, 1.0, 0.1, 100, 1e-3)
+SCHEDULES = {
+    "paper's schedule": Schedule.linear(),
+    "relaxed": Schedule.relaxed(),
+    "longer": Schedule.geometric(20, 1.0, 0.1, 100, 1e-3),
+}
 
 
 def runs(
@@ -40,8 +44,12 @@ def runs(
         "direct": lambda: posterior_probabilities(known, prior, evidence),
         "gibbs, one by one": lambda: sample(known, prior, evidence, rng, 100, one_by_one),
         "gibbs, blocks of two": lambda: sample(known, prior, evidence, rng, 100, blocks),
-        "langevin, paper's schedule": lambda: sample_graphs(known, prior, likelihood, rng, 200),
-        "langevin, longer": lambda: sample_graphs(known, prior, likelihood, rng, 200, LONG),
+        **{
+            f"langevin, {name}": lambda schedule=schedule: sample_graphs(
+                known, prior, likelihood, rng, 200, schedule
+            )
+            for name, schedule in SCHEDULES.items()
+        },
     }
 
 

@@ -29,6 +29,7 @@ from graphprior.experiments.registry import experiment
 from graphprior.experiments.spec import Spec
 from graphprior.ggm import DEFAULT_FLOOR, PlugInLikelihood
 from graphprior.metrics import METRICS, THRESHOLDS, auc, on_unknown
+from graphprior.noise import Schedule
 
 # The paper's network in each figure.
 PAPER = {"grids-10": "edp-gnn", "ergm": "edp-gnn 1000"}
@@ -54,6 +55,7 @@ def answer(spec: Spec, parts: Parts, x: float, g: int) -> Any:
     found = sample_graphs(
         problem.known, None if parts.prior is None else load_prior(parts.prior),
         likelihood if parts.data else None, spec.seeds("test", "LPost", g, repr(float(x))), M,
+        Schedule.linear(),
     )  # fmt: skip
     U = problem.U
     samples = np.stack([on_unknown(a.astype(float), U) for a in found.samples])

@@ -1,9 +1,9 @@
 """Which threshold tau_k the paper's estimator wants, on ego-nets it was not tested on.
 
-OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/threshold.py     (about 15 minutes)
+OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/threshold.py     (about 5 minutes)
 
 Half of the pairs of ego-nets from the training set are hidden; LPost with the
-shipped prior, M = 10, the paper's schedule. Rows: mean F1 at each threshold.
+shipped prior, M = 10, the package's own schedule. Rows: mean F1 at each threshold.
 """
 
 import numpy as np

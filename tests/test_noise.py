@@ -7,7 +7,7 @@ from graphprior.noise import Schedule, noise_log_odds, perturb, tweedie_score
 from oracles import is_falling, random_graph
 
 
-def test_the_default_schedule_is_the_papers():
+def test_the_linear_schedule_is_the_papers():
     schedule = Schedule.linear()
     assert (schedule.L, schedule.T, schedule.epsilon) == (10, 300, 1e-6)
     np.testing.assert_allclose(np.diff(schedule.sigmas), (0.03 - 0.5) / 9)
@@ -20,6 +20,17 @@ def test_the_step_size_is_epsilon_at_the_last_level_and_grows_with_the_noise():
     assert schedule.step_size(schedule.sigmas[-1]) == pytest.approx(schedule.epsilon)
     ratio = schedule.step_size(0.4) / schedule.step_size(0.2)
     assert ratio == pytest.approx(4)
+
+
+@pytest.mark.parametrize("sigma_L", [0.03, 0.2])
+def test_levels_of_the_relaxed_schedule_last_a_tenth_of_their_steps_in_relaxation_times(sigma_L):
+    """Whatever the levels are: a level's relaxation time is sigma**2."""
+    schedule = Schedule.relaxed(L=5, sigma_L=sigma_L, T=70)
+    times = [schedule.T * schedule.step_size(s) / s**2 for s in schedule.sigmas]
+    np.testing.assert_allclose(times, 7)
+    np.testing.assert_allclose(
+        np.divide(schedule.sigmas[1:], schedule.sigmas[:-1]), (sigma_L / 0.5) ** 0.25
+    )
 
 
 @pytest.mark.parametrize(

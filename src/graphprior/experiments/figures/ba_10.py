@@ -17,8 +17,8 @@ EXPERIMENT = Comparison(
         budgets={
             "LPost": Budget(36, (0.35, 2.0)),
             "LPr": Budget(4),
-            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
-            "LPr(relaxed)": Budget(40),
+            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
+            "LPr(relaxed)": Budget(20),
         },
     )
 )

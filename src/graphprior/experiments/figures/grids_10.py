@@ -19,8 +19,8 @@ EXPERIMENT = Comparison(
             "LPr": Budget(10),
             "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
             "LPr(eps=1e-5)": Budget(10),
-            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
-            "LPr(relaxed)": Budget(40),
+            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
+            "LPr(relaxed)": Budget(20),
         },
     )
 )

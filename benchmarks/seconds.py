@@ -1,0 +1,61 @@
+"""CPU seconds that every method takes on the same problems, side by side in one run.
+
+    OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/seconds.py     (about 15 minutes)
+
+The first problems of three figures, one process, one thread; every method solves a problem before
+the next one comes. Penalties of the lassos are those the figures were run with. Reading a prior
+is not counted.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import torch
+from record import save
+
+from graphprior.baselines.protocol import Penalty
+from graphprior.experiments.registry import experiment
+from graphprior.experiments.run import missing
+from graphprior.experiments.spec import Spec
+from graphprior.experiments.units import solve, solve_unit
+
+FIGURES = {"grids-10": 0.85, "egonets-50": 0.85, "egonets-full": 5.6}
+FITTED = Path(__file__).parent.parent / "results"
+
+
+def seconds(spec: Spec, x: float, graphs: int) -> dict[str, list[float]]:
+    """Of each method that can run here, on each problem."""
+    fitted = json.loads((FITTED / spec.name / "penalties.json").read_text())
+    penalties = {name: Penalty(**values) for name, values in fitted.items()}
+    taken: dict[str, list[float]] = {m: [] for m in spec.methods if missing(spec, m) is None}
+    for g in range(graphs):
+        for method, times in taken.items():
+            _, text = solve_unit(spec, method, x, g, penalties)
+            found = solve(text)
+            if found["error"]:
+                raise SystemExit(f"{method} failed on graph {g} of {spec.name}: {found['error']}")
+            times.append(found["seconds"])
+            print(spec.name, g, method, times[-1], flush=True)
+    return taken
+
+
+def main(graphs: int = 3) -> None:
+    """Measure and keep."""
+    torch.set_num_threads(1)
+    rows: list[dict[str, Any]] = []
+    for name, x in FIGURES.items():
+        spec: Spec = experiment(name).spec
+        for method, times in seconds(spec, x, graphs).items():
+            rows.append({
+                "figure": name, "x": x, "method": method, "problems": len(times),
+                "median_cpu_seconds": median(times), "largest": max(times),
+            })  # fmt: skip
+    save("seconds", "OMP_NUM_THREADS=1 python benchmarks/seconds.py", rows)
+
+
+if __name__ == "__main__":
+    main()

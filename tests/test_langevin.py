@@ -202,6 +202,26 @@ def test_steps_are_cut_where_the_likelihood_is_stiff(rng):
     assert (posterior.edge_probabilities[A == 1] == 1).all()
 
 
+@pytest.mark.parametrize("k", [20, 200_000])
+def test_the_schedule_unless_given_is_the_relaxed_one(rng, k):
+    """Stretched where the likelihood is stiff, and traced at the end of every level."""
+    A = random_graph(rng, 5, 0.4)
+    X = simulate_observations(random_precision(rng, A, 0.8), k, rng)
+    problem = Problem.create(X)
+
+    def draw(schedule):
+        chains = np.random.default_rng(0)
+        return sample_graphs(problem.known, None, fitted(problem), chains, 4, schedule)
+
+    own, relaxed = draw(None), draw(Schedule.relaxed())
+    assert np.array_equal(own.samples, relaxed.samples)
+    shortened = own.diagnostics["levels_with_shorter_steps"]
+    assert (shortened > 0) == (k > 20)
+    fewest, most = (800, 800) if k == 20 else (801, 3200)
+    assert fewest <= own.diagnostics["steps"] <= most
+    assert own.trace.shape == (4, 20)
+
+
 def test_projection_is_at_one_half():
     assert project(torch.tensor([[0.49, 0.5, 1.7, -3.0]])).tolist() == [[0, 1, 1, 0]]
 

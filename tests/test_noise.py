@@ -33,6 +33,18 @@ def test_levels_of_the_relaxed_schedule_last_a_tenth_of_their_steps_in_relaxatio
     )
 
 
+def test_shorter_steps_are_made_up_for_by_more_of_them_as_far_as_the_schedule_stretches():
+    schedule = Schedule((0.4, 0.2, 0.1), T=10, epsilon=1e-3, stretch=4)
+    longest = 2e-3  # the steps would be 16, 4 and 1 thousandths
+    assert [level.alpha for level in schedule.levels(longest)] == pytest.approx([2e-3, 2e-3, 1e-3])
+    assert [level.steps for level in schedule.levels(longest)] == [40, 20, 10]
+    assert [level.steps for level in schedule.levels()] == [10, 10, 10]
+
+
+def test_the_papers_schedule_never_stretches():
+    assert {level.steps for level in Schedule.linear().levels(1e-9)} == {300}
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -40,6 +52,7 @@ def test_levels_of_the_relaxed_schedule_last_a_tenth_of_their_steps_in_relaxatio
         {"sigmas": (0.1, 0.2)},
         {"sigmas": (0.2, 0.0)},
         {"sigmas": (0.2,), "T": 0},
+        {"sigmas": (0.2,), "stretch": 0},
         {"sigmas": (0.2,), "epsilon": 0.0},
         {"sigmas": (0.2,), "epsilon": 0.081},
     ],

@@ -7,8 +7,9 @@ the clean graph: ``grad log p(A_tilde) = (E[A | A_tilde] - A_tilde) / sigma**2``
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import math
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -25,20 +26,36 @@ class Score(Protocol):
         ...
 
 
+class Level(NamedTuple):
+    """A noise level as it is walked: step size alpha_l and number of steps."""
+
+    sigma: float
+    alpha: float
+    steps: int
+
+
 @dataclass(frozen=True)
 class Schedule:
-    """Noise levels sigma_1 > ... > sigma_L, T steps at each, step size ``epsilon``."""
+    """Noise levels sigma_1 > ... > sigma_L, T steps at each, step size ``epsilon``.
+
+    Where a stiff likelihood asks for shorter steps, a level takes more of them, up to
+    ``stretch`` times T.
+    """
 
     sigmas: tuple[float, ...]
     T: int = 300
     epsilon: float = 1e-6
+    stretch: int = 1
 
     def __post_init__(self) -> None:
         falling = all(a > b for a, b in zip(self.sigmas, self.sigmas[1:], strict=False))
         if not self.sigmas or not falling or self.sigmas[-1] <= 0:
             raise GraphPriorError(f"sigmas {self.sigmas}: expected falling positive noise levels")
-        if self.T < 1 or self.epsilon <= 0:
-            raise GraphPriorError(f"T = {self.T}, epsilon = {self.epsilon}: both must be positive")
+        if self.T < 1 or self.epsilon <= 0 or self.stretch < 1:
+            raise GraphPriorError(
+                f"T = {self.T}, epsilon = {self.epsilon}, stretch = {self.stretch}: "
+                "all must be positive"
+            )
         if self.epsilon >= 2 * self.sigmas[-1] ** 2:
             raise GraphPriorError(
                 f"epsilon = {self.epsilon:g} makes the chain unstable: it must be below "
@@ -66,12 +83,14 @@ class Schedule:
     def relaxed(
         cls, L: int = 20, sigma_1: float = 0.5, sigma_L: float = 0.05, T: int = 40
     ) -> Schedule:
-        """Levels that last until a chain has settled: T / 10 relaxation times each.
+        """Levels of T / 10 relaxation times; the paper's last a third of one.
 
-        The relaxation time at level sigma is sigma**2. The paper's levels last a third of
-        one, and its chains remember where they started.
+        The relaxation time is sigma**2, that of an entry around 0 or 1. A chain that does
+        not get there remembers its start at one half. Levels whose steps are cut take up to
+        four times as many, which is what the paper's schedule costs.
         """
-        return cls.geometric(L, sigma_1, sigma_L, T, epsilon=0.1 * sigma_L**2)
+        levels = cls.geometric(L, sigma_1, sigma_L, T, epsilon=0.1 * sigma_L**2)
+        return replace(levels, stretch=4)
 
     @property
     def L(self) -> int:
@@ -81,6 +100,16 @@ class Schedule:
     def step_size(self, sigma: float) -> float:
         """alpha_l: the step shrinks with the noise. Eq. (23)."""
         return self.epsilon * sigma**2 / self.sigmas[-1] ** 2
+
+    def levels(self, longest_step: float = math.inf) -> list[Level]:
+        """The levels in turn, no step longer than ``longest_step``."""
+        found = []
+        for sigma in self.sigmas:
+            wanted = self.step_size(sigma)
+            alpha = min(wanted, longest_step)
+            enough = math.ceil(self.T * (wanted / alpha))
+            found.append(Level(sigma, alpha, min(enough, self.stretch * self.T)))
+        return found
 
 
 def symmetric_noise(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:

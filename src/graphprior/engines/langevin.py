@@ -8,6 +8,7 @@ yields after every step; the caller stops it, shows progress, or keeps traces.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def annealed_langevin(
     likelihood: Likelihood | None = None,
     longest_step: float = float("inf"),
 ) -> Iterator[tuple[LangevinState, LangevinInfo]]:
-    """All L*T steps of Algorithm 1, from noise to nearly clean graphs.
+    """All steps of Algorithm 1, from noise to nearly clean graphs.
 
     ``known`` (n, n) has 0, 1 and nan, and decides device and precision.
     ``likelihood`` is only watched, to count indefinite Theta_tilde. Steps are
@@ -111,9 +112,8 @@ def annealed_langevin(
     unknown = UnknownPairs.of(known)
     state = initial_state(known, rngs, schedule.sigmas[0])
     calm = torch.zeros(len(rngs), dtype=torch.bool, device=known.device)
-    for sigma in schedule.sigmas:
-        alpha = min(schedule.step_size(sigma), longest_step)
-        for _ in range(schedule.T):
+    for sigma, alpha, steps in schedule.levels(longest_step):
+        for _ in range(steps):
             indefinite = likelihood.indefinite(state.A_tilde) if likelihood else calm
             z = _draw(rngs, unknown)
             state = langevin_step(state, z, score, sigma, alpha, unknown)
@@ -199,8 +199,9 @@ def sample_graphs(
     scores, likelihood = _scores(known_t, prior, likelihood, belief)
     curvature = 0.0 if likelihood is None else likelihood.curvature(known_t.isnan())
     longest_step = 1 / curvature if curvature > 0 else float("inf")
-    steps = schedule.L * schedule.T
-    by_level = dict.fromkeys(schedule.sigmas, 0.0)
+    levels = {level.sigma: level for level in schedule.levels(longest_step)}
+    ends = list(accumulate(level.steps for level in levels.values()))
+    by_level = dict.fromkeys(levels, 0.0)
     at_start, edges = 0.0, []
     chain = annealed_langevin(
         total_score(*scores), known_t, schedule, rng.spawn(M), likelihood, longest_step
@@ -208,13 +209,15 @@ def sample_graphs(
     for done, (state, info) in enumerate(chain, start=1):
         share = float(info.indefinite.double().mean())
         at_start = share if done == 1 else at_start
-        by_level[info.sigma] += share / schedule.T
-        if done % schedule.T == 0:
+        by_level[info.sigma] += share / levels[info.sigma].steps
+        if done in ends:
             edges.append(_unknown_edges(state.A_tilde, known_t))
         if progress is not None:
-            progress(done, steps)
+            progress(done, ends[-1])
     diagnostics = {
-        "steps": steps,
+        "levels": schedule.L,
+        "steps": ends[-1],
+        "epsilon": schedule.epsilon,
         "levels_with_shorter_steps": sum(
             schedule.step_size(sigma) > longest_step for sigma in schedule.sigmas
         ),

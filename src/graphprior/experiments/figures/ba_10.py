@@ -1,7 +1,7 @@
 """Dual Barabasi-Albert graphs with a tenth of the pairs unknown, a fifth of those edges."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import FAST, LANGEVIN, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Budget, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -12,7 +12,7 @@ EXPERIMENT = Comparison(
         xs=RATIOS,
         x_name="k/|U|",
         k_per="unknown pair",
-        methods=(*FAST, *LANGEVIN),
+        methods=(*FAST, *ALGORITHM_1),
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
         budgets={
             "LPost": Budget(36, (0.35, 2.0)),

@@ -1,7 +1,7 @@
 """Ego-nets with half of the pairs unknown."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import FAST, LANGEVIN, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Budget, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -12,12 +12,12 @@ EXPERIMENT = Comparison(
         xs=RATIOS,
         x_name="k/|U|",
         k_per="unknown pair",
-        methods=(*FAST, *LANGEVIN, "langevin", "BDgraph"),
+        methods=(*FAST, *ALGORITHM_1, "langevin", "BDgraph"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
             "LPost": Budget(20, (0.35, 2.0)),
             "LPr": Budget(20),
-            "LPost(relaxed)": Budget(100, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
             "langevin": Budget(20, (0.35, 2.0)),
             "BDgraph": Budget(8, (0.35, 2.0)),
         },

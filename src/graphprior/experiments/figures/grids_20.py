@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from graphprior.experiments.figures.grids_10 import EXPERIMENT as GRIDS_10
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import FAST, LANGEVIN, Budget, Unknown
+from graphprior.experiments.spec import ALGORITHM_1, FAST, Budget, Unknown
 
 EXPERIMENT = Comparison(
     replace(
@@ -12,7 +12,7 @@ EXPERIMENT = Comparison(
         name="grids-20",
         title="Grids, 20% unknown",
         unknown=Unknown(share=0.2),
-        methods=(*FAST, *LANGEVIN),
+        methods=(*FAST, *ALGORITHM_1),
         budgets={
             "LPost": Budget(20, (0.35, 2.0)),
             "LPr": Budget(4),

@@ -2,9 +2,9 @@
 
 OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/egonet_problem.py
 
-n = 20, half of the pairs unknown, M = 10 chains, L * T = 3000 steps, the shipped
-EDP-GNN. The rows split the time by the parts of the score; the last is LPost on
-the schedule that the package uses unless told otherwise.
+n = 20, half of the pairs unknown, M = 10 chains, the shipped EDP-GNN. The rows split
+the time of the paper's 3000 steps by the parts of the score; the last is LPost on the
+schedule that the package uses unless told otherwise.
 """
 
 import numpy as np
@@ -42,13 +42,13 @@ def main(n: int = 20, k: int = 95, M: int = 10) -> None:
     prior = load_prior("egonets-edp-gnn")
     rows = [{"part": "constrained MLE", "cpu_seconds": mle_seconds}]
     papers, ours = Schedule.linear(), Schedule.relaxed()
-    for part, parts in {
+    for part, follows in {
         "LPost": (prior, likelihood, papers),
         "LPr": (prior, None, papers),
         "LL": (None, likelihood, papers),
         "LPost, relaxed schedule": (prior, likelihood, ours),
     }.items():
-        seconds, posterior = cpu_seconds(lambda parts=parts: drawn(problem, M, *parts))
+        seconds, posterior = cpu_seconds(lambda follows=follows: drawn(problem, M, *follows))
         rows.append(
             {
                 "part": part,

@@ -62,7 +62,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         tau: an edge is reported where its probability reaches it. Eq. (11).
         None takes 0.5, or `default_threshold` with the plug-in likelihood.
     schedule : Schedule or None
-        Levels and steps of "langevin": None is `Schedule.relaxed()`, the paper's `.linear()`.
+        Levels and steps of "langevin". None takes `Schedule.relaxed()`.
     sweeps : Sweeps or None
         Passes and sweeps of "gibbs".
     p_m : float or None

@@ -56,7 +56,7 @@ class Penalty:
 class Setting:
     """What a figure gives its methods besides the problem.
 
-    Priors by kind, fitted penalties, and the steps T of Algorithm 1 at each level.
+    Priors by kind, fitted penalties, and the most steps T of Algorithm 1 at a level.
     """
 
     priors: Mapping[str, str] = field(default_factory=dict)

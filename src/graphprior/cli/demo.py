@@ -25,7 +25,7 @@ def demo_command(
         "demo-result"
     ),
     engine: Annotated[
-        str, typer.Option(help="direct (no sampling), gibbs, or langevin (the paper's).")
+        str, typer.Option(help="direct (no sampling), gibbs, or langevin (Algorithm 1).")
     ] = "gibbs",
     samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
     seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,

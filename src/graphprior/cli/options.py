@@ -34,7 +34,7 @@ Prior = Annotated[
     str | None, typer.Option(help="Shipped prior or .safetensors; none: independent edges.")
 ]
 Engine = Annotated[
-    str, typer.Option(help="direct (no sampling), gibbs, or langevin (the paper's).")
+    str, typer.Option(help="direct (no sampling), gibbs, or langevin (Algorithm 1).")
 ]
 Likelihood = Annotated[
     str | None, typer.Option(help="langevin only: plug-in (the paper's) or marginal.")

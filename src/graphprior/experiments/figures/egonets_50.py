@@ -17,7 +17,7 @@ EXPERIMENT = Comparison(
         budgets={
             "LPost": Budget(20, (0.35, 2.0)),
             "LPr": Budget(20),
-            "LPost(relaxed)": Budget(40, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
             "langevin": Budget(20, (0.35, 2.0)),
             "BDgraph": Budget(8, (0.35, 2.0)),
         },

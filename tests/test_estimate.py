@@ -67,11 +67,11 @@ def test_a_threshold_is_reached_by_equality():
 
 def test_the_default_threshold_rises_to_one(rng):
     taus = [
-        default_threshold(Problem.create(rng.standard_normal((k, 2)))) for k in (2, 400, 10_000)
+        default_threshold(Problem.create(rng.standard_normal((k, 2)))) for k in (2, 1600, 10_000)
     ]
-    assert taus == [0.9, 0.9, pytest.approx(0.98)]
+    assert taus == [0.95, 0.95, pytest.approx(0.98)]
     model = PartialGGM(**quick).fit(rng.standard_normal((30, 3)))
-    assert model.threshold_ == 0.9
+    assert model.threshold_ == 0.95
 
 
 @pytest.mark.parametrize("schedule", [None, Schedule.linear(T=100)], ids=["own", "paper's"])

@@ -22,8 +22,13 @@ from graphprior.plots import plot_bins
 
 RESULTS = Path(__file__).parent.parent / "results"
 OUT = RESULTS / "overview"
-COLOURS = {"direct": "#0072b2", "gibbs": "#e69f00"}
-LPOST = "#009e73"
+# Colour and label of each curve.
+OURS = {"direct": ("#0072b2", "direct"), "gibbs": ("#e69f00", "gibbs")}
+REDONE = {
+    "LPost": ("#009e73", "LPost redone"),
+    "LPost(|A|=1000)": ("#009e73", "LPost redone"),
+    "LPost(relaxed)": ("#cc79a7", "LPost, our schedule"),
+}
 
 
 def curves(summary: pd.DataFrame) -> Figure:
@@ -33,12 +38,13 @@ def curves(summary: pd.DataFrame) -> Figure:
     axes = page.subplots(2, 4).ravel()
     for ax, name in zip(axes, figures, strict=False):
         rows = summary[summary["figure"] == name]
-        for method, colour in {**COLOURS, **redone(rows)}.items():
+        for method, (colour, label) in {**OURS, **REDONE}.items():
             mine = rows[(rows["method"] == method) & rows["value"].notna()]
-            ax.errorbar(
-                mine["x"], mine["value"], yerr=mine["sd"], color=colour, marker="o", ms=4,
-                label=method.split("(")[0] if colour != LPOST else "LPost redone",
-            )  # fmt: skip
+            if len(mine):
+                ax.errorbar(
+                    mine["x"], mine["value"], yerr=mine["sd"], color=colour, marker="o", ms=4,
+                    label=label,
+                )  # fmt: skip
         theirs = best(name)
         ax.plot(
             list(theirs), list(theirs.values()), color="#777777", marker="s", ms=4, ls="--",
@@ -55,14 +61,6 @@ def curves(summary: pd.DataFrame) -> Figure:
         ax.set_axis_off()
     axes[0].legend(fontsize=8)
     return page
-
-
-def redone(rows: pd.DataFrame) -> dict[str, str]:
-    """The paper's method as this figure ran it: its best published variant."""
-    for name in ("LPost", "LPost(|A|=1000)"):
-        if (rows["method"] == name).any():
-            return {name: LPOST}
-    return {}
 
 
 def pooled(bins: pd.DataFrame) -> pd.DataFrame:
@@ -94,7 +92,7 @@ def main() -> None:
     run = [name for name in names if (RESULTS / name / "summary.csv").exists()]
     summary = pd.concat([pd.read_csv(RESULTS / name / "summary.csv") for name in run])
     bins = pd.concat([pd.read_csv(RESULTS / name / "reliability.csv") for name in run])
-    by_method = {m: pooled(bins[bins["method"] == m]) for m in COLOURS}
+    by_method = {m: pooled(bins[bins["method"] == m]) for m in OURS}
     OUT.mkdir(parents=True, exist_ok=True)
     save_figure(OUT / "curves.png", curves(summary))
     diagram = {m: b.itertuples(index=False, name=None) for m, b in by_method.items()}

@@ -24,6 +24,6 @@ EXPERIMENT = Comparison(
             **{f"evidence {count}": f"ergm-{count}" for count in TRAINING_SETS},
             **{f"edp-gnn {count}": f"ergm-{count}-edp-gnn" for count in TRAINING_SETS},
         },
-        budgets={f"LPost(|A|={count})": Budget(24, (100, 1300)) for count in TRAINING_SETS},
+        budgets={f"LPost(|A|={count})": Budget(12, (100, 1300)) for count in TRAINING_SETS},
     )
 )  # fmt: skip

@@ -16,7 +16,7 @@ EXPERIMENT = Comparison(
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
         budgets={
             "LPost": Budget(36, (0.35, 2.0)),
-            "LPr": Budget(4),
+            "LPr": Budget(6),
             "LPost(relaxed)": Budget(20, (0.35, 2.0)),
             "LPr(relaxed)": Budget(20),
         },

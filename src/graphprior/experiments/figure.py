@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Okabe and Ito's colours, then greys: the eye tells them apart with or without colour vision.
 COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b8a800", "#000000",
-    "#777777", "#aaaaaa",
+    "#777777", "#aaaaaa", "#7b3294", "#8c510a",
 )  # fmt: skip
 MARKERS = "os^Dvp*XP<>hd"
 

@@ -15,7 +15,7 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1, "langevin", "BDgraph"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
-            "LPost": Budget(20, (0.35, 2.0)),
+            "LPost": Budget(64, (0.35, 2.0)),
             "LPr": Budget(20),
             "LPost(relaxed)": Budget(20, (0.35, 2.0)),
             "langevin": Budget(20, (0.35, 2.0)),

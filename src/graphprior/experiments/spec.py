@@ -25,6 +25,7 @@ from graphprior.graphs import Matrix, Problem, hide
 
 BLOCK = 100  # graphs are made in blocks, so that more of them do not change the first ones
 RATIOS = (0.15, 0.35, 0.85, 2.0)
+SOME_RATIOS = (0.35, 2.0)  # where methods run that take minutes a graph
 FAST = ("direct", "gibbs", "WGL", "Threshold", "TIGER", "GraphSAGE")
 # Algorithm 1 with the network and likelihood of the paper, on its schedule and on ours.
 ALGORITHM_1 = ("LPost", "LPr", "LPost(relaxed)", "LPr(relaxed)")

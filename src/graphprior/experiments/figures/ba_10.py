@@ -1,7 +1,15 @@
 """Dual Barabasi-Albert graphs with a tenth of the pairs unknown, a fifth of those edges."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import (
+    ALGORITHM_1,
+    FAST,
+    RATIOS,
+    SOME_RATIOS,
+    Budget,
+    Spec,
+    Unknown,
+)
 
 EXPERIMENT = Comparison(
     Spec(
@@ -15,9 +23,9 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1),
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
         budgets={
-            "LPost": Budget(36, (0.35, 2.0)),
+            "LPost": Budget(36, SOME_RATIOS),
             "LPr": Budget(6),
-            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },
     )

@@ -1,7 +1,15 @@
 """Ego-nets with half of the pairs unknown."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import (
+    ALGORITHM_1,
+    FAST,
+    RATIOS,
+    SOME_RATIOS,
+    Budget,
+    Spec,
+    Unknown,
+)
 
 EXPERIMENT = Comparison(
     Spec(
@@ -15,11 +23,11 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1, "langevin", "BDgraph"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
-            "LPost": Budget(64, (0.35, 2.0)),
+            "LPost": Budget(64, SOME_RATIOS),
             "LPr": Budget(20),
-            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
-            "langevin": Budget(20, (0.35, 2.0)),
-            "BDgraph": Budget(8, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(20, SOME_RATIOS),
+            "langevin": Budget(20, SOME_RATIOS),
+            "BDgraph": Budget(8, SOME_RATIOS),
         },
     )
 )

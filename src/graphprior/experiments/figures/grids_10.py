@@ -1,7 +1,15 @@
 """Grids with a tenth of the pairs unknown."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Budget, Spec, Unknown
+from graphprior.experiments.spec import (
+    ALGORITHM_1,
+    FAST,
+    RATIOS,
+    SOME_RATIOS,
+    Budget,
+    Spec,
+    Unknown,
+)
 
 EXPERIMENT = Comparison(
     Spec(
@@ -15,11 +23,11 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1, "LPost(eps=1e-5)", "LPr(eps=1e-5)"),
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
         budgets={
-            "LPost": Budget(20, (0.35, 2.0)),
+            "LPost": Budget(20, SOME_RATIOS),
             "LPr": Budget(10),
-            "LPost(eps=1e-5)": Budget(20, (0.35, 2.0)),
+            "LPost(eps=1e-5)": Budget(20, SOME_RATIOS),
             "LPr(eps=1e-5)": Budget(10),
-            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },
     )

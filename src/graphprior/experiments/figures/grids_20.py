@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from graphprior.experiments.figures.grids_10 import EXPERIMENT as GRIDS_10
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import ALGORITHM_1, FAST, Budget, Unknown
+from graphprior.experiments.spec import ALGORITHM_1, FAST, SOME_RATIOS, Budget, Unknown
 
 EXPERIMENT = Comparison(
     replace(
@@ -14,9 +14,9 @@ EXPERIMENT = Comparison(
         unknown=Unknown(share=0.2),
         methods=(*FAST, *ALGORITHM_1),
         budgets={
-            "LPost": Budget(20, (0.35, 2.0)),
+            "LPost": Budget(20, SOME_RATIOS),
             "LPr": Budget(4),
-            "LPost(relaxed)": Budget(20, (0.35, 2.0)),
+            "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },
     )

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from graphprior.baselines import langevin
 from graphprior.baselines.protocol import Penalty, Setting
 from graphprior.baselines.registry import methods, without_data
 from graphprior.datasets.registry import families
@@ -20,6 +21,7 @@ from graphprior.experiments.run import Comparison, Options, planned
 from graphprior.experiments.spec import Budget, Spec, Unknown
 from graphprior.experiments.tuning import fit_penalty, fitted, tuning_units, tuning_xs
 from graphprior.metrics import auc, f1, split_metric
+from graphprior.noise import Schedule
 from graphprior.prior.store import shipped_priors
 from graphprior.work import Place
 
@@ -306,6 +308,22 @@ def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):
     monkeypatch.setattr(folder, lambda path: "another")
     with pytest.raises(GraphPriorError, match="another prior 'grids'"):
         with_prior.run(tmp_path / "out", options, silent)
+
+
+def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatch):
+    out, figure = tmp_path / "out", Comparison(replace(SMALL, T=2))
+
+    def run_only(method):
+        figure.run(out, Options(graphs=2, methods=(method,)), silent)
+
+    run_only("LL")
+    before = rows_of(out)
+    run_only("LL")  # made anew, it is described by the same words
+    assert rows_of(out) == before
+    monkeypatch.setattr(langevin, "papers", lambda T: Schedule.linear(T=T, epsilon=1e-5))
+    with pytest.raises(GraphPriorError, match="another method called 'LL'"):
+        run_only("LL")
+    run_only("Threshold")  # others go on
 
 
 def test_failures_are_tried_again_and_missing_priors_are_skipped(tmp_path, monkeypatch):

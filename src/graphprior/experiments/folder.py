@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from io import BytesIO
@@ -77,34 +77,65 @@ def prior_hashes(spec: Spec) -> dict[str, str]:
     return {name: file_hash(SHIPPED / f"{name}.safetensors") for name in sorted(there)}
 
 
-def claim(out: Path, name: str, spec: Spec, replace: bool = False) -> None:
+def claim(
+    out: Path,
+    name: str,
+    spec: Spec,
+    replace: bool = False,
+    methods: Mapping[str, str] | None = None,
+) -> None:
     """Take a folder for a figure; one that holds other problems, or another figure, is refused.
 
-    A folder with results and no journal (a fresh checkout has none) cannot be
-    added to: it is left as it is unless ``replace`` is told.
+    So is one whose results are of another prior or of a method that has changed
+    under its name: ``methods`` says what each of this run is. A folder with
+    results and no journal (a fresh checkout has none) cannot be added to: it is
+    left as it is unless ``replace`` is told.
     """
-    path, hashes = out / "spec.json", prior_hashes(spec)
+    path, hashes, made = out / "spec.json", prior_hashes(spec), dict(methods or {})
     if path.exists():
         theirs = json.loads(path.read_text())
-        same = theirs["figure"] == name and identity(theirs["spec"]) == spec.identity
-        old = theirs["priors"]
-        changed = [prior for prior in old if prior in hashes and old[prior] != hashes[prior]]
         has_journal = (out / JOURNAL).exists()
         if not has_journal and (out / "rows.csv").exists() and not replace:
             raise GraphPriorError(
                 f"{out} holds results but not the units they came from, so nothing can be added: "
                 "choose another --out, or --replace to do it all anew"
             )
-        if has_journal and (not same or changed):
-            why = f"made with another prior {changed[0]!r}" if changed else "of other problems"
-            raise GraphPriorError(f"{out} holds results {why} (see {path}): choose another --out")
-        if not has_journal:
+        if has_journal:
+            _refuse_other(out, theirs, name, spec, hashes, made)
+            hashes = theirs["priors"] | hashes
+            made = theirs.get("methods", {}) | made
+        else:
             for left in LEFT:
                 (out / left).unlink(missing_ok=True)
-        hashes = (old if has_journal else {}) | hashes
     elif out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise GraphPriorError(f"{out} is not empty and holds no experiment: choose another --out")
-    save_json(path, {"figure": name, "spec": asdict(spec), "priors": hashes})
+    save_json(path, {"figure": name, "spec": asdict(spec), "priors": hashes, "methods": made})
+
+
+def _refuse_other(
+    out: Path,
+    theirs: dict[str, Any],
+    name: str,
+    spec: Spec,
+    hashes: dict[str, str],
+    made: dict[str, str],
+) -> None:
+    """An error where a folder's results and this run's do not belong together."""
+    prior = _first_changed(theirs["priors"], hashes)
+    method = _first_changed(theirs.get("methods", {}), made)
+    if theirs["figure"] != name or identity(theirs["spec"]) != spec.identity:
+        why = "of other problems"
+    elif prior:
+        why = f"made with another prior {prior!r}"
+    elif method:
+        why = f"of another method called {method!r}"
+    else:
+        return
+    raise GraphPriorError(f"{out} holds results {why} (see {out}/spec.json): choose another --out")
+
+
+def _first_changed(old: dict[str, str], new: dict[str, str]) -> str | None:
+    return next((name for name in old if name in new and old[name] != new[name]), None)
 
 
 def identity(raw: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphprior.baselines.protocol import Penalty, Setting
+from graphprior.baselines.protocol import Method, Penalty, Setting
 from graphprior.baselines.registry import factory, unavailable
 from graphprior.errors import GraphPriorError
 from graphprior.experiments.figure import draw, table
@@ -103,7 +103,8 @@ class Comparison:
         """Add to ``out`` what it lacks, then write rows, table and picture of all it has."""
         spec = options.of(self.spec)
         methods, skipped = choose_methods(spec, options)
-        claim(out, spec.name, spec, options.replace)
+        made = {name: _described(_probed(spec, name)) for name in methods}
+        claim(out, spec.name, spec, options.replace, made)
         facts = {"methods": methods, "graphs": options.graphs, "full": options.full, "T": spec.T}
         save_provenance(out, {**facts, "skipped": skipped})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
@@ -132,12 +133,22 @@ class _Probe(Setting):
         return name
 
 
+def _probed(spec: Spec, method: str) -> Method:
+    """A figure's method, with penalties that are still to be tuned."""
+    penalties = {lasso: Penalty(0.0, 0.0, 1.0) for lasso in set(TUNED.values())}
+    return factory(method)(_Probe(spec.priors, penalties, spec.T))
+
+
+def _described(method: Method) -> str:
+    """A method in words that change when it does: its parameters, or the name of its function."""
+    return getattr(method, "__qualname__", None) or repr(method)
+
+
 def missing(spec: Spec, method: str) -> str | None:
     """Why a method cannot run on a figure here; None where it can."""
-    penalties = {lasso: Penalty(0.0, 0.0, 1.0) for lasso in set(TUNED.values())}
-    make = factory(method)
+    factory(method)  # a name that no method has is no reason to skip it
     try:
-        make(_Probe(spec.priors, penalties))
+        _probed(spec, method)
     except GraphPriorError as error:
         return str(error)
     return unavailable(method)

@@ -23,7 +23,7 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1, "langevin", "BDgraph"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
-            "LPost": Budget(64, SOME_RATIOS),
+            "LPost": Budget(100, SOME_RATIOS),
             "LPr": Budget(20),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "langevin": Budget(20, SOME_RATIOS),

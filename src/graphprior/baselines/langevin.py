@@ -109,5 +109,9 @@ METHODS: dict[str, Factory] = {
     "LL": lambda setting: Langevin(None, "LL", papers(setting.T)),
     **{f"LPost(p_m={p_m})": _bootstrapped(p_m) for p_m in (0.3, 0.45)},
     **{f"LPost(|A|={count})": _langevin(f"edp-gnn {count}") for count in TRAINING_SETS},
+    **{
+        f"LPost(relaxed; |A|={count})": _langevin(f"edp-gnn {count}", schedule=relaxed)
+        for count in TRAINING_SETS
+    },
 }
 WITHOUT_DATA = frozenset(name for name in METHODS if name.startswith("LPr"))

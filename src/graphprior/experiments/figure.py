@@ -23,11 +23,20 @@ MARKERS = "os^Dvp*XP<>hd"
 
 
 def styles(methods: list[str]) -> dict[str, dict[str, str]]:
-    """Colour and marker of each method."""
+    """Colour, marker and line of each method; on the relaxed schedule it keeps its own, dotted."""
+    own = list(dict.fromkeys(_on_own_schedule(m) for m in methods))
     return {
-        m: {"color": COLOURS[i % len(COLOURS)], "marker": MARKERS[i % len(MARKERS)]}
-        for i, m in enumerate(methods)
+        m: {
+            "color": COLOURS[own.index(_on_own_schedule(m)) % len(COLOURS)],
+            "marker": MARKERS[own.index(_on_own_schedule(m)) % len(MARKERS)],
+            "linestyle": "-" if m in own else ":",
+        }
+        for m in methods
     }
+
+
+def _on_own_schedule(method: str) -> str:
+    return method.replace("(relaxed)", "").replace("relaxed; ", "")
 
 
 def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
@@ -49,9 +58,10 @@ def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
         if theirs:
             for ax in (run_here, in_paper) if len(mine) else (in_paper,):
                 ax.plot(
-                    list(theirs), list(theirs.values()), ls="--", lw=1, ms=4,
+                    list(theirs), list(theirs.values()), lw=1, ms=4,
                     alpha=0.35 if ax is run_here else 1.0,
-                    label=method if ax is in_paper else None, **style[method],
+                    label=method if ax is in_paper else None,
+                    **style[method] | {"linestyle": "--"},
                 )  # fmt: skip
     figure.suptitle(spec.title, fontsize=10)
     run_here.set_title("run here (faint: the same method as published)", fontsize=9)

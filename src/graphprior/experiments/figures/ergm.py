@@ -4,6 +4,9 @@ from graphprior.baselines.langevin import TRAINING_SETS
 from graphprior.experiments.run import Comparison
 from graphprior.experiments.spec import Budget, Spec, Unknown
 
+PAPERS = tuple(f"LPost(|A|={count})" for count in TRAINING_SETS)
+RELAXED = tuple(f"LPost(relaxed; |A|={count})" for count in TRAINING_SETS)
+
 EXPERIMENT = Comparison(
     Spec(
         name="ergm",
@@ -17,13 +20,16 @@ EXPERIMENT = Comparison(
         methods=(
             "direct", "gibbs", "WGL", "GL", "Threshold", "TIGER", "GraphSAGE",
             *(f"direct(|A|={count})" for count in TRAINING_SETS),
-            *(f"LPost(|A|={count})" for count in TRAINING_SETS),
+            *PAPERS, *RELAXED,
         ),
         priors={
             "evidence": "ergm",
             **{f"evidence {count}": f"ergm-{count}" for count in TRAINING_SETS},
             **{f"edp-gnn {count}": f"ergm-{count}-edp-gnn" for count in TRAINING_SETS},
         },
-        budgets={f"LPost(|A|={count})": Budget(12, (100, 1300)) for count in TRAINING_SETS},
+        budgets={
+            **dict.fromkeys(PAPERS, Budget(12, (100, 1300))),
+            **dict.fromkeys(RELAXED, Budget(20, (100, 1300))),
+        },
     )
 )  # fmt: skip

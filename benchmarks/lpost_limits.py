@@ -7,8 +7,8 @@ The same problems as in `graphprior experiment FIGURE`. "plain inverse" treats a
 indefinite Theta_tilde as the authors' code does; "LL" has no prior; "evidence network" follows
 Algorithm 1 with the same likelihood and schedule and a prior that was trained on what it is asked;
 "one sample" looks at the first chain alone, as the authors' code does for LPr; "short training" is
-the prior of `graphprior train grids --count 5000 --kind edp-gnn --steps 2000 --batch 16 --seed 0`,
-a quarter of the steps of the shipped one. "indefinite" is the share of steps with an indefinite
+the prior of `graphprior train grids --count 5000 --kind edp-gnn --steps 8000 --batch 16 --seed 0`,
+a fifth of the steps of the shipped one. "indefinite" is the share of steps with an indefinite
 Theta_tilde.
 """
 

@@ -76,11 +76,6 @@ def papers(T: int) -> Schedule:
     return Schedule.linear(T=T)
 
 
-def longer(T: int) -> Schedule:
-    """Ten times the paper's step size: a level lasts three relaxation times, not a third."""
-    return Schedule.linear(T=T, epsilon=1e-5)
-
-
 def relaxed(T: int) -> Schedule:
     """The engine's own, with fewer steps where a quick look asks for fewer."""
     own = Schedule.relaxed()
@@ -102,8 +97,6 @@ def _bootstrapped(p_m: float) -> Factory:
 METHODS: dict[str, Factory] = {
     "LPost": _langevin(),
     "LPr": _langevin(variant="LPr"),
-    "LPost(eps=1e-5)": _langevin(schedule=longer),
-    "LPr(eps=1e-5)": _langevin(variant="LPr", schedule=longer),
     "LPost(relaxed)": _langevin(schedule=relaxed),
     "LPr(relaxed)": _langevin(variant="LPr", schedule=relaxed),
     "LL": lambda setting: Langevin(None, "LL", papers(setting.T)),

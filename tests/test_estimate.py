@@ -1,9 +1,12 @@
 import networkx as nx
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -397,6 +400,8 @@ def test_odd_tables_are_refused_in_our_words(rng):
     X["day"] = pd.date_range("2020-01-01", periods=20)
     with pytest.raises(GraphPriorError, match="column 'day' of X holds datetime"):
         PartialGGM().fit(X)
+    with pytest.raises(GraphPriorError, match="to_pandas"):
+        PartialGGM().fit(pyarrow.Table.from_pandas(X))
 
 
 @pytest.mark.parametrize("size", [1e160, 1e-200])
@@ -427,3 +432,53 @@ def test_explain_takes_two_variables(rng):
         model.explain(0, 0)
     with pytest.raises(GraphPriorError, match="changes = -1"):
         model.explain(0, 1, changes=-1)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+@pytest.mark.parametrize("parts", [2, 4])
+def test_a_sum_is_joined_to_its_parts_and_to_nothing_else(parts, noise):
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((200, parts + 3))
+        X[:, parts] = X[:, :parts].sum(axis=1) + noise * rng.standard_normal(200)
+        with pytest.warns(GraphPriorWarning, match="a copy or a sum"):
+            model = PartialGGM(random_state=0).fit(X)
+        assert model.edge_probabilities_[parts, :parts].min() > 0.9
+        assert model.edge_probabilities_[parts + 1 :, : parts + 1].max() < 0.9
+
+
+def test_two_rows_make_no_copies(rng):
+    with pytest.warns(GraphPriorWarning, match="hardly tell") as told:
+        PartialGGM().fit(rng.standard_normal((2, 5)))
+    assert len(told) == 1
+
+
+def test_a_list_of_edges_does_not_make_everything_an_edge():
+    """Noise, and eight pairs told to be edges: what else there is does not depend on them."""
+    n, reported = 12, []
+    known = np.full((n, n), np.nan)
+    i = np.arange(8)
+    known[i, i + 1] = known[i + 1, i] = 1
+    for seed in range(10):
+        X = np.random.default_rng(seed).standard_normal((40, n))
+        with pytest.warns(GraphPriorWarning, match="all known pairs are edges"):
+            model = PartialGGM(random_state=0).fit(X, known=known)
+        reported.append(model.adjacency_[np.triu(model.problem_.U)].sum())
+    assert np.mean(reported) < 2
+
+
+def test_where_every_pair_is_an_edge_the_data_are_not_called_silent(rng):
+    shared = rng.standard_normal((200, 1))
+    X = shared + 0.3 * rng.standard_normal((200, 3))
+    model = PartialGGM(random_state=0).fit(X)
+    assert model.edge_probabilities_[np.triu_indices(3, 1)].min() > 0.99
+    assert not any("hardly tell" in note for note in model.notes_)
+
+
+def test_score_is_the_mean_log_density(rng):
+    X, new = rng.standard_normal((60, 5)), rng.standard_normal((7, 5))
+    X[:, 1] += X[:, 0]
+    model = PartialGGM(random_state=0).fit(X)
+    density = multivariate_normal(model.location_, model.covariance_)
+    assert model.score(new) == pytest.approx(density.logpdf(new).mean())
+    assert np.isfinite(cross_val_score(PartialGGM(random_state=0), X, cv=3)).all()

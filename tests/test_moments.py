@@ -468,3 +468,21 @@ def test_a_column_hardly_seen_is_worth_what_was_seen_and_named(rng, seen):
     assert (worth[1:, 1:] <= 60).all()
     lines = missing_notes(problem, False)
     assert any(line.startswith(f"x0 ({seen}): seen in fewer rows") for line in lines) == (seen < 8)
+
+
+@pytest.mark.parametrize("method", ["em", "pairwise"])
+def test_empty_rows_are_no_observations(rng, method):
+    X = rng.standard_normal((40, 5))
+    X[rng.random(X.shape) < 0.2] = np.nan
+    padded = np.vstack([X[:10], np.full((30, 5), np.nan), X[10:]])
+    one, other = (Problem.create(Z, None, missing=method) for Z in (X, padded))
+    assert other.k == one.k == np.sum(~np.isnan(X).all(axis=1))
+    assert moments(other, False).worth == pytest.approx(moments(one, False).worth)
+
+
+def test_pairs_that_are_hardly_seen_together_are_named_and_count_little(rng):
+    X = rng.standard_normal((1000, 6))
+    X[:497, 1] = X[500:, 0] = np.nan
+    problem = Problem.create(pd.DataFrame(X, columns=list("abcdef")), None, missing="em")
+    assert any("a - b: seen together in 3 to 3 rows" in note for note in missing_notes(problem, 0))
+    assert moments(problem, False).worth[0, 1] <= 3

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
+import numpy as np
 import pandas as pd
 from sklearn import get_config
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphprior.explain import Explanation, explain_pair
 from graphprior.parameters import position
@@ -31,6 +32,17 @@ class Answers:
             model.problem_, model.prior_used_, model.evidence_, model.reasons_,
             model.edge_probabilities_, (i, j), changes,
         )  # fmt: skip
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log-likelihood of the rows of ``X`` under the Gaussian fitted to the graph found.
+
+        It judges ``precision_`` and ``location_``; ``y`` is ignored.
+        """
+        model = self._fitted()
+        Z = validate_data(model, X, dtype=np.float64, reset=False) - model.location_
+        _, log_det = np.linalg.slogdet(model.precision_)
+        far = np.einsum("ki,ij,kj->k", Z, model.precision_, Z).mean()
+        return float(0.5 * (log_det - far - Z.shape[1] * np.log(2 * np.pi)))
 
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""

@@ -41,10 +41,11 @@ def check_observations(X: Any, names: Sequence[str], missing: str = "refuse") ->
             f"X[{t}, {i}] is {table[t, i]}: every entry must be a finite number "
             f"({int(np.isinf(table).sum())} are infinite); correct them or leave them empty"
         )
-    if len(table) < 2:
-        raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")
     if missing == "refuse":
         _refuse_missing(table, names)
+    table = table[~np.isnan(table).all(axis=1)]  # an empty row is no observation
+    if len(table) < 2:
+        raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")
     return table
 
 

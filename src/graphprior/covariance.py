@@ -9,7 +9,7 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from graphprior.glasso import MAX_ITER, TOLERANCE, optimum_exists, solve
 from graphprior.graphs import Matrix, Problem
-from graphprior.linalg import to_unit_diagonal
+from graphprior.linalg import LEAST_EIGENVALUE, to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.moments import sample_covariance as sample_covariance
 
@@ -120,7 +120,7 @@ def dependent_columns(S: Matrix) -> list[int]:
     """Variables that take part in the (nearly) singular direction of S, if there is one."""
     R, _ = to_unit_diagonal(S)
     values, vectors = np.linalg.eigh(R)
-    if values[0] > 1e-8:
+    if values[0] > LEAST_EIGENVALUE:
         return []
     return [int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
 
@@ -130,9 +130,13 @@ def dependent_names(problem: Problem, assume_centered: bool = False) -> str | No
     told = moments(problem, assume_centered)
     if told.k > problem.n:
         columns = dependent_columns(told.S)
+    elif problem.k == 2:  # any two columns are copies of each other then
+        return None
     else:
         R, _ = to_unit_diagonal(told.S)
-        columns = sorted({int(i) for i in np.argwhere(np.triu(np.abs(R) > 1 - 1e-8, 1)).flat})
+        columns = sorted(
+            {int(i) for i in np.argwhere(np.triu(np.abs(R) > 1 - LEAST_EIGENVALUE, 1)).flat}
+        )
     more = " and others" if len(columns) > 5 else ""
     return ", ".join(problem.names[i] for i in columns[:5]) + more if columns else None
 

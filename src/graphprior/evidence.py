@@ -27,7 +27,7 @@ from scipy.special import logit
 from graphprior.errors import GraphPriorError
 from graphprior.field import Field, field_beliefs
 from graphprior.graphs import Matrix, Problem
-from graphprior.linalg import apart, to_unit_diagonal
+from graphprior.linalg import LEAST_EIGENVALUE, apart, to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.quadratic import Coupled, integrate_out, linearise
 from graphprior.ridge import ridge_mode
@@ -52,7 +52,6 @@ EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
 MOST_COUPLED = 1500
 SILENT = 0.05
-LEAST_EIGENVALUE = 1e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +114,19 @@ class Evidence:
                 "the evidence of the data did not settle: pairs depend strongly on each other, "
                 "and their log-odds are rough"
             )
-        elif len(self.rows) > 1 and self.beliefs.log_bf.std() < SILENT:
+        elif len(self.rows) > 1 and self._is_silent:
             lines.append(
                 "the data hardly tell pairs apart (their log-odds differ by "
                 f"{self.beliefs.log_bf.std():.2f}): the probabilities are the prior's; "
                 "more observations would help"
             )
         return lines
+
+    @property
+    def _is_silent(self) -> bool:
+        """Whether no pair stands out; where all pairs are edges none does, but they speak."""
+        log_bf = self.beliefs.log_bf
+        return bool(log_bf.std() < SILENT and abs(log_bf.mean()) < 1)
 
     def given(self, log_odds: Matrix) -> Evidence:
         """The same data when the pairs' prior log-odds are ``log_odds`` (n, n)."""

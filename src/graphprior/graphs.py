@@ -175,6 +175,17 @@ def hide(
     return unvech(np.full(len(a), np.nan))
 
 
+def guessed_rate(known: Matrix) -> float:
+    """Edges among the known pairs, pulled to one in five as if five more pairs were known.
+
+    A list of edges alone does not tell how many there are: they are known because they are
+    edges. Then it is one in five.
+    """
+    a = vech(known)
+    edges, gaps = float((a == 1).sum()), float((a == 0).sum())
+    return (edges + 1) / (edges + gaps + 5) if gaps else 0.2
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """k observations ``X`` of n variables, and what is ``known`` of their graph.

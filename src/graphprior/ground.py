@@ -28,6 +28,12 @@ def weak_ground(
             "temper=True did nothing: the prior could not be checked, which takes one that answers "
             "evidence and more known pairs or data"
         )
+    if (problem.known == 1).any() and not (problem.known[problem.O] == 0).any():
+        lines.append(
+            "all known pairs are edges, which does not tell how common edges are: independent "
+            "edges begin at one in five, and a learned prior, which takes known pairs for a random "
+            "part of the graph, expects too many; name some absent pairs if you can"
+        )
     words: list[str | None] = []
     if isinstance(data, Evidence):
         words = [_copies(problem, assume_centered), *data.weaknesses(problem.names)]

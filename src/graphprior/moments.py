@@ -111,6 +111,8 @@ def em_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) ->
     R, spread = to_unit_diagonal(S)
     scale_S = scale * spread
     S = nearest_correlation(R) * np.outer(scale_S, scale_S)
+    # And a row without one of two says next to nothing of a weak edge between them.
+    worth = np.minimum(worth, counts)
     return Moments(centre + scale * fit.mean, S, _mean_worth(worth), worth, fit.settled)
 
 
@@ -192,7 +194,7 @@ def _refuse_pair(bad: Mask, names: tuple[str, ...], what: str) -> None:
         i, j = rows[found[0]], cols[found[0]]
         raise GraphPriorError(
             f"{names[i]} and {names[j]} are {what} ({len(found)} such pairs): "
-            "use missing='em', or drop the columns that miss most"
+            "drop the columns that miss most"
         )
 
 
@@ -225,9 +227,26 @@ def missing_notes(problem: Problem, assume_centered: bool) -> list[str]:
             f"{names}{', ...' if len(rare) > 5 else ''}: seen in fewer rows than there are "
             "variables, so that the others can seem to predict them; do not trust their pairs"
         )
+    lines += _strangers(problem)
     if not found.settled:
         lines.append(
             "the covariance did not settle, for too little was seen of some pairs: "
             "drop the columns that miss most"
         )
     return lines
+
+
+def _strangers(problem: Problem) -> list[str]:
+    """A line that names pairs of variables hardly ever seen together; none where there are none."""
+    seen = (~np.isnan(problem.X)).astype(float)
+    rows, cols = pairs(problem.n)
+    together = (seen.T @ seen)[rows, cols]
+    few = np.flatnonzero((together < min(problem.n + 2, problem.k / 4)) & problem.U[rows, cols])
+    if not len(few):
+        return []
+    named = [f"{problem.names[rows[p]]} - {problem.names[cols[p]]}" for p in few[:5]]
+    return [
+        f"{', '.join(named)}{', ...' if len(few) > 5 else ''}: seen together in "
+        f"{int(together[few].min())} to {int(together[few].max())} rows; do not trust what is "
+        "said of them"
+    ]

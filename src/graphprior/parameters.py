@@ -77,12 +77,14 @@ def refuse_misplaced(X: Any, y: Any) -> None:
     """A square second argument is meant as ``known``; a column of words is named."""
     if y is not None and (hasattr(y, "columns") or (np.ndim(y) == 2 and np.shape(y)[1] > 1)):
         raise GraphPriorError("the second argument of fit is y, which is ignored: pass known=...")
+    if hasattr(X, "column_names"):
+        raise GraphPriorError("X is a table of PyArrow: pass X.to_pandas()")
     columns = getattr(X, "columns", None)
     if columns is None:
         return
     node_names(X, len(columns))
     for name in columns:
-        if getattr(X[name].dtype, "kind", "") in "mMc":
+        if getattr(X[name].dtype, "kind", None) in ("m", "M", "c"):
             raise GraphPriorError(
                 f"column {str(name)!r} of X holds {X[name].dtype}, no numbers: leave it out"
             )

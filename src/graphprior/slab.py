@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphprior.graphs import Problem
+from graphprior.graphs import Problem, guessed_rate
 from graphprior.spike_slab import Beliefs, Vector
 from graphprior.wishart import WishartPrior
 
@@ -22,7 +22,7 @@ def start_slab(problem: Problem, wishart: WishartPrior) -> Slab:
     """Before the pairs are looked at: the Wishart's strength, were it all in the edges."""
     n, edges = problem.n, float((problem.known == 1).sum()) / 2
     unknown, pairs = float(problem.U.sum()) / 2, problem.n * (problem.n - 1) / 2
-    rate = (edges + 1) / (pairs - unknown + 5)
+    rate = guessed_rate(problem.known)
     density = max((edges + rate * unknown) / pairs, 1 / n)
     return Slab(min(LARGEST_SLAB, 1 / (wishart.nu * density)), rate)
 

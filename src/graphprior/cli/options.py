@@ -64,7 +64,7 @@ Slack = Annotated[
         "known to be absent, 0 takes those as exactly zero."
     ),
 ]
-Samples = Annotated[int, typer.Option(help="Graphs to draw.")]
+Samples = Annotated[int, typer.Option(help="Graphs to draw; the engine direct draws none.")]
 Threshold = Annotated[float | None, typer.Option(help="Probability at which a pair is an edge.")]
 Margin = Annotated[
     float, typer.Option(help="Nothing known: bootstrap margin p_m; negative: no bootstrap.")

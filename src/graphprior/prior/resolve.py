@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import psutil
 
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Problem, vech
+from graphprior.graphs import Problem, guessed_rate
 from graphprior.prior.exact import IndependentEdges
 from graphprior.prior.protocol import Prior
 from graphprior.prior.store import load_prior
@@ -20,7 +19,7 @@ def resolve_prior(prior: Any, problem: Problem) -> Prior:
     if isinstance(prior, str | Path):
         return load_prior(prior)
     if prior is None:
-        return IndependentEdges(_edge_rate(problem))
+        return IndependentEdges(guessed_rate(problem.known))
     if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
             f"prior is {prior!r}: expected None, the name of a shipped prior, "
@@ -31,13 +30,6 @@ def resolve_prior(prior: Any, problem: Problem) -> Prior:
         raise GraphPriorError(f"the prior is about {nodes} nodes, but X has {problem.n} columns")
     chosen: Prior = prior
     return chosen
-
-
-def _edge_rate(problem: Problem) -> float:
-    """Edges among the known pairs, pulled to one in five as if five more pairs were known."""
-    a = vech(problem.known)
-    a = a[~np.isnan(a)]
-    return float((a.sum() + 1) / (len(a) + 5))
 
 
 def refuse_too_large(n: int, M: int, prior: Prior | None = None) -> None:

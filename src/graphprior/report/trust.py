@@ -173,7 +173,8 @@ def _draws(result: Result) -> Iterator[Check]:
     if r_hat is None or ess is None:
         few = M < FEW
         tail = ": a probability is known only to the width of its bounds." if few else "."
-        yield Check("weak" if few else "note", "Draws", words + tail + " R-hat was not measured.")
+        tail += " R-hat was not measured; `gibbs` with Sweeps(burn_in=5, keep=100) does."
+        yield Check("weak" if few else "note", "Draws", words + tail)
         return
     words += f"; R-hat of the number of edges {r_hat:.2f}, effective sample size {ess:.0f}"
     if r_hat <= R_HAT and ess >= FEW:
@@ -183,7 +184,7 @@ def _draws(result: Result) -> Iterator[Check]:
             "weak",
             "Draws",
             words + f" (wanted: at most {R_HAT:.2f}, at least {FEW}). The chains may not agree "
-            "yet: draw more graphs or sweep longer.",
+            "yet: let them keep more sweeps.",
         )
 
 

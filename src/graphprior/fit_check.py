@@ -77,14 +77,19 @@ def check_prior(
         rate = evidence.slab.rate
     else:
         return None
-    parts = _folds(len(chosen), int((~is_known).sum()), on_known, len(known), rng)
+    rounds = _folds(len(chosen), int((~is_known).sum()), on_known, len(known), rng)
+    parts = [part for folds in rounds for part in folds]
     said = [_predict(known, prior, told, chosen[part], device) for part in parts]
-    f, own = np.concatenate(said), own[np.concatenate(parts)]
+    asked, f = np.concatenate(parts), np.concatenate(said)
+    own = own[asked]
     gain = _bits(logit(np.full(len(f), rate)), own, on_known) - _bits(f, own, on_known)
+    times = np.bincount(asked)
+    by_pair = np.bincount(asked, gain)[times > 0] / times[times > 0]
+    by_part = [part.mean() for part in np.split(gain, np.cumsum([len(p) for p in parts])[:-1])]
     return PriorGain(
-        float(gain.mean()),
-        _standard_error(gain, [len(part) for part in parts]),
-        len(gain),
+        float(by_pair.mean()),
+        _standard_error(by_pair, np.reshape(by_part, (len(rounds), -1))),
+        len(by_pair),
         on_known,
         rate,
         _temperature(f, own, on_known, rate),
@@ -93,13 +98,18 @@ def check_prior(
 
 def _folds(
     count: int, unknown: int, on_known: bool, n: int, rng: np.random.Generator
-) -> list[npt.NDArray[np.intp]]:
-    """Parts to hide in turn, of as many pairs as are unknown: the question is then alike."""
+) -> list[list[npt.NDArray[np.intp]]]:
+    """Parts to hide in turn, of as many pairs as are unknown: the question is then alike.
+
+    Where a round has few parts there are more rounds, each with another cut: what the prior is
+    worth must not hang on one.
+    """
     size = unknown if on_known else count // 5
     size = min(max(size, FEWEST), max(count // 2, 1))
-    folds = min(count // size, 1 if n > LARGE else FOLDS)
-    order = rng.permutation(count)
-    return [order[f * size : (f + 1) * size] for f in range(folds)]
+    most = 1 if n > LARGE else FOLDS
+    folds = min(count // size, most)
+    orders = [rng.permutation(count) for _ in range(most // folds)]
+    return [[order[f * size : (f + 1) * size] for f in range(folds)] for order in orders]
 
 
 def _predict(
@@ -131,13 +141,17 @@ def _bits(f: Vector, own: Vector, on_known: bool) -> Vector:
     return bits
 
 
-def _standard_error(gain: Vector, sizes: list[int]) -> float:
-    """Of the mean: the larger of what pairs and what folds show, for pairs are not independent."""
-    by_pair = gain.std(ddof=1) / np.sqrt(len(gain))
-    if len(sizes) < 2:
-        return float(by_pair)
-    folds = np.array([part.mean() for part in np.split(gain, np.cumsum(sizes)[:-1])])
-    return float(max(by_pair, folds.std(ddof=1) / np.sqrt(len(folds))))
+def _standard_error(by_pair: Vector, by_part: npt.NDArray[np.float64]) -> float:
+    """Of the mean: the larger of what pairs and what parts show, for pairs are not independent.
+
+    ``by_part`` has a row for each round, whose parts do not overlap.
+    """
+    of_pairs = by_pair.std(ddof=1) / np.sqrt(len(by_pair))
+    folds = by_part.shape[1]
+    if folds < 2:
+        return float(of_pairs)
+    of_parts = np.sqrt(by_part.var(axis=1, ddof=1).mean() / folds)
+    return float(max(of_pairs, of_parts))
 
 
 def _temperature(f: Vector, own: Vector, on_known: bool, rate: float) -> float:

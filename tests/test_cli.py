@@ -22,9 +22,9 @@ from graphprior.cli.main import main
 from graphprior.datasets.registry import generate, generated
 from graphprior.graphs import hide, vech
 from graphprior.graphsets import read_graphs, write_npz
+from graphprior.prior.card import graphs_hash
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
 from graphprior.prior.store import (
-    graphs_hash,
     load_prior,
     read_card,
     save_checkpoint,

@@ -14,13 +14,13 @@ from safetensors.torch import load_file, save_file
 
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import unvech
+from graphprior.prior.card import graphs_hash
 from graphprior.prior.cross_entropy import CrossEntropy
 from graphprior.prior.edp_gnn import EDPGNNConfig
 from graphprior.prior.network import EvidenceNetworkConfig
 from graphprior.prior.score_matching import ScoreMatching
 from graphprior.prior.store import (
     KINDS,
-    graphs_hash,
     load_checkpoint,
     load_prior,
     read_card,

@@ -244,3 +244,13 @@ def test_a_table_without_header_is_refused_and_counted_names_are_not(tmp_path, h
     else:
         with refused("expected a header"):
             read_observations(path)
+
+
+@pytest.mark.parametrize("first", [0, 1, 1980])
+def test_a_first_column_that_counts_the_rows_is_refused_until_it_is_named(tmp_path, rng, first):
+    table = pd.DataFrame(rng.standard_normal((8, 2)), columns=["a", "b"])
+    path = tmp_path / "x.csv"
+    table.set_index(pd.RangeIndex(first, first + 8, name="id")).to_csv(path)
+    with refused("column 'id' counts the rows.*--index 'id'"):
+        read_observations(path)
+    assert list(read_observations(path, index="id").columns) == ["a", "b"]

@@ -13,7 +13,13 @@ from graphprior.prior.cross_entropy import CrossEntropy
 from graphprior.prior.edp_gnn import EDPGNNConfig, EDPGNNPrior
 from graphprior.prior.network import EvidenceNetworkConfig, EvidenceNetworkPrior
 from graphprior.prior.score_matching import ScoreMatching
-from graphprior.prior.store import load_checkpoint, save_checkpoint
+from graphprior.prior.store import (
+    load_checkpoint,
+    load_prior,
+    read_card,
+    save_checkpoint,
+    save_prior,
+)
 from graphprior.prior.training import OBJECTIVES, TrainingConfig, fit_prior, new_state, split, train
 from oracles import is_falling, random_graph
 
@@ -190,6 +196,16 @@ def test_graphs_may_come_from_files_or_other_libraries(rng, tmp_path, objective)
     for graphs in (tmp_path / "graphs.npz", [nx.from_numpy_array(A) for A in matrices]):
         got = weights(fit_prior(graphs, config).network)
         assert all(torch.equal(expected[key], got[key]) for key in expected)
+
+
+def test_a_prior_made_in_python_has_a_card_that_is_saved_with_it(rng, tmp_path, objective):
+    graphs = [random_graph(rng, n, 0.4) for n in (4, 5, 5)]
+    prior = fit_prior(graphs, TrainingConfig(steps=2, batch=2, objective=objective))
+    card = read_card(save_prior(prior, tmp_path / "mine.safetensors"))
+    assert card["name"] == "mine"
+    assert card["graphs"]["sizes"] == {"4": 1, "5": 2}
+    assert card["validation"]["best"]["step"] == 2
+    assert card == {**load_prior(tmp_path / "mine.safetensors").card}
 
 
 def test_progress_is_reported_for_every_step(rng, objective):

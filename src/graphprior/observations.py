@@ -32,9 +32,21 @@ def read_observations(
     table = table.apply(_as_numbers, path=path).astype(np.float64)
     if len(table) < 2:
         raise GraphPriorError(f"{path} has {len(table)} row(s): at least 2 observations are needed")
+    _refuse_counter(table, path)
     if len(names) < 2:
         raise GraphPriorError(f"{path} has 1 column: at least 2 variables are needed for an edge")
     return table
+
+
+def _refuse_counter(table: pd.DataFrame, path: str | Path) -> None:
+    """A first column that counts the rows holds their labels."""
+    first = table.iloc[:, 0]
+    if len(first) >= 5 and (np.diff(first) == 1).all():
+        name = str(table.columns[0])
+        raise GraphPriorError(
+            f"{path}: column {name!r} counts the rows ({first.iloc[0]:g} to {first.iloc[-1]:g}): "
+            f"row labels are not data, remove them or give --index {name!r}"
+        )
 
 
 def _without(

@@ -26,14 +26,10 @@ from graphprior.errors import GraphPriorError
 from graphprior.graph_objects import Changes
 from graphprior.graphs import Matrix
 from graphprior.graphsets import changes_in_words, drop_small, read_graphs
+from graphprior.prior.card import describe_graphs, graphs_hash, training_card
 from graphprior.prior.edp_gnn import count_parameters
 from graphprior.prior.protocol import EvidencePrior
-from graphprior.prior.store import (
-    graphs_hash,
-    load_checkpoint,
-    save_checkpoint,
-    save_prior,
-)
+from graphprior.prior.store import load_checkpoint, save_checkpoint, save_prior
 from graphprior.prior.training import (
     OBJECTIVES,
     TrainingConfig,
@@ -42,7 +38,6 @@ from graphprior.prior.training import (
     new_state,
     train,
 )
-from graphprior.provenance import machine, versions
 from graphprior.statistics import graph_statistics
 
 DRAWN = 20  # graphs drawn for the card
@@ -58,19 +53,6 @@ class Examples(NamedTuple):
     words: list[str]
     graphs: list[Matrix]
     changes: Changes
-
-
-def describe_graphs(found: Examples) -> dict[str, Any]:
-    """The training set in a few numbers."""
-    sizes = Counter(len(A) for A in found.graphs)
-    return {
-        "source": found.source,
-        "count": len(found.graphs),
-        "sizes": {str(n): sizes[n] for n in sorted(sizes)},
-        "statistics": graph_statistics(found.graphs),
-        "changes": {what: count for what, count in sorted(found.changes.items()) if count},
-        "sha256": graphs_hash(found.graphs),
-    }
 
 
 def summary(facts: dict[str, Any]) -> str:
@@ -170,20 +152,10 @@ def make_card(
         "licence": facts["licence"],
     }
     words = words + [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    return {
-        "name": out.stem,
-        "kind": config.objective.kind,
-        "graphs": facts,
-        "command": shlex.join(["graphprior", "train", *words]),
-        "training": asdict(config),
-        "parameters": count_parameters(state.network),
-        "validation": {
-            "best": min(state.history, key=lambda row: row["loss"]),
-            "curve": [[row["step"], row["loss"]] for row in state.history],
-        },
-        "versions": versions(),
-        "machine": machine(),
-    }
+    command = shlex.join(["graphprior", "train", *words])
+    kind, network, history = config.objective.kind, state.network, state.history
+    card = training_card(kind, facts, command, asdict(config), network, history)
+    return {"name": out.stem, **card}
 
 
 def train_command(
@@ -214,7 +186,7 @@ def train_command(
     if graphs.resolve() == out.with_suffix(".json").resolve():
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
     config = TrainingConfig(steps=steps, batch=batch, seed=seed, objective=OBJECTIVES[kind]())
-    facts = {**describe_graphs(found), "licence": licence}
+    facts = describe_graphs(found.graphs, found.source, found.changes, licence)
     state = _start(found.graphs, out, config, restart, str(resolve_device(device)))
     console().print(f"{summary(facts)}\n{count_parameters(state.network)} parameters")
     if not _run(found.graphs, out, config, state, checkpoint_seconds):

@@ -7,22 +7,19 @@ steps, validation. Files are written whole or not at all.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
 
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Matrix
 from graphprior.guards import read_json
 from graphprior.prior.edp_gnn import EDPGNN, EDPGNNConfig, EDPGNNPrior
 from graphprior.prior.network import EvidenceNetwork, EvidenceNetworkConfig, EvidenceNetworkPrior
@@ -78,15 +75,6 @@ def _safetensors(tensors: dict[str, Tensor], header: dict[str, str]) -> bytes:
     return len(packed).to_bytes(8, "little") + packed + content[8 + size :]
 
 
-def graphs_hash(graphs: Sequence[Matrix]) -> str:
-    """One hash of a set of graphs in its order, to tell training sets apart."""
-    digest = hashlib.sha256()
-    for A in graphs:
-        digest.update(f"{len(A)}:".encode())
-        digest.update(np.packbits(A.astype(bool)).tobytes())
-    return digest.hexdigest()
-
-
 def _read(path: Path, expected: str) -> tuple[dict[str, Tensor], dict[str, str]]:
     if not path.is_file():
         raise GraphPriorError(f"{path}: no such file; `graphprior priors` lists the shipped priors")
@@ -113,7 +101,7 @@ def _read(path: Path, expected: str) -> tuple[dict[str, Tensor], dict[str, str]]
 
 
 def save_prior(prior: NetworkPrior, path: str | Path, card: dict[str, Any] | None = None) -> Path:
-    """Write ``prior`` to ``path`` (.safetensors) and its card beside it (.json)."""
+    """Write ``prior`` to ``path`` (.safetensors) and ``card``, or its own, beside it (.json)."""
     if not isinstance(prior, NetworkPrior):
         raise GraphPriorError(f"{type(prior).__name__} has no network to save")
     path = Path(path)
@@ -126,6 +114,8 @@ def save_prior(prior: NetworkPrior, path: str | Path, card: dict[str, Any] | Non
         "config": json.dumps(asdict(prior.network.config)),
     }
     sidecar = path.with_suffix(".json")
+    if card is None and prior.card is not None:
+        card = {**prior.card, "name": path.stem}
     words = None if card is None else (json.dumps(card, indent=1) + "\n").encode()
     write_whole(path, _safetensors(dict(prior.network.state_dict()), header))
     if words is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from torch import nn
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix, check_adjacency
 from graphprior.graphsets import as_graphs
+from graphprior.prior.card import describe_graphs, training_card
 from graphprior.prior.cross_entropy import CrossEntropy
 from graphprior.prior.protocol import Prior
 from graphprior.prior.score_matching import ScoreMatching
@@ -183,4 +184,11 @@ def fit_prior(
     for _ in train(matrices, config, state):
         if progress is not None:
             progress(state.step, config.steps)
-    return config.objective.prior(state.best)
+    prior = config.objective.prior(state.best)
+    source = Path(graphs).name if isinstance(graphs, str | Path) else "given to fit_prior"
+    facts = describe_graphs(matrices, source, {})
+    prior.card = training_card(
+        config.objective.kind, facts, "graphprior.fit_prior", asdict(config), state.network,
+        state.history,
+    )  # fmt: skip
+    return prior

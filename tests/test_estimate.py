@@ -402,6 +402,10 @@ def test_odd_tables_are_refused_in_our_words(rng):
         PartialGGM().fit(X)
     with pytest.raises(GraphPriorError, match="to_pandas"):
         PartialGGM().fit(pyarrow.Table.from_pandas(X))
+    with pytest.raises(GraphPriorError, match="absent pairs from unknown ones"):
+        PartialGGM().fit(X[["a", "b", "c"]], known=nx.path_graph(3))
+    with pytest.raises(GraphPriorError, match="columns source, target, present"):
+        PartialGGM().fit(X[["a", "b", "c"]], known=pd.DataFrame({"Source": ["a"], "To": ["b"]}))
 
 
 @pytest.mark.parametrize("size", [1e160, 1e-200])

@@ -116,7 +116,8 @@ def match_names(table: Any, names: Sequence[str], name: str) -> npt.NDArray[Any]
         if missing or extra:
             raise GraphPriorError(
                 f"names of {name} do not match X's columns: missing {missing[:5]}, "
-                f"not in X {extra[:5]}"
+                f"not in X {extra[:5]}; expected a matrix with those names on rows and columns, or "
+                "an edge table with columns source, target, present"
             )
         if len(label) != len(names):
             raise GraphPriorError(f"{name} names a variable more than once: names must differ")

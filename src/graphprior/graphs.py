@@ -112,6 +112,11 @@ def align_known(known: Any, names: Sequence[str]) -> Matrix:
 
     A DataFrame is a named matrix, or an edge table with columns source, target, present.
     """
+    if hasattr(known, "nodes") and hasattr(known, "edges"):
+        raise GraphPriorError(
+            "known is a graph object, which does not tell absent pairs from unknown ones: "
+            "pass a matrix of 0, 1 and nan, or an edge table with columns source, target, present"
+        )
     if not hasattr(known, "columns"):
         return check_known(known, n=len(names))
     if sorted(map(str, known.columns)) == sorted(EDGE_TABLE):

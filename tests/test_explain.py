@@ -193,3 +193,12 @@ def test_without_data_there_is_no_partial_correlation():
     assert found.tips_at is None
     assert "the data say nothing" in str(found)
     assert "partial correlation" not in str(found)
+
+
+def test_where_a_probability_was_drawn_the_changes_say_where_they_start():
+    found = [fitted(engine="gibbs").explain(*pair) for pair in unknown_pairs(fitted())]
+    for explained in found:
+        differs = abs(explained.probability - explained.undrawn) >= 0.01
+        told = f"without drawing it has {explained.undrawn:.2f}" in str(explained)
+        assert told == differs
+    assert any("without drawing" in str(explained) for explained in found)

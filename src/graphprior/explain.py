@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit
 
 from graphprior.engines.direct import ask
 from graphprior.engines.posterior import Reasons
@@ -46,6 +47,11 @@ class Explanation:
     tips_at: float | None
     changes: tuple[Change, ...]
 
+    @property
+    def undrawn(self) -> float:
+        """The probability that the log-odds add up to, from which the changes start."""
+        return float(expit(self.prior + self.data + self.hidden + self.belief))
+
     def __str__(self) -> str:
         """In words."""
         lines = [
@@ -59,6 +65,8 @@ class Explanation:
         if self.partial_correlation is not None:
             tip = "no value would tip it" if self.tips_at is None else f"tips at {self.tips_at:.2f}"
             lines.append(f"  partial correlation {self.partial_correlation:+.2f} if an edge; {tip}")
+        if self.changes and abs(self.probability - self.undrawn) >= 0.01:
+            lines.append(f"  without drawing it has {self.undrawn:.2f}, and from there")
         lines += [
             f"  if {c.source} - {c.target} were {'an edge' if c.value else 'no edge'}: "
             f"{c.probability:.2f}"

@@ -135,7 +135,8 @@ def figure(title: str, summary: pd.DataFrame) -> Figure:
                 mine = summary[(summary["method"] == method) & (summary["share"] == share)]
                 ax.errorbar(
                     mine["k"], mine[name], yerr=mine[f"{name}_se"], label=method, capsize=2,
-                    ms=5, lw=1.4, ls="-" if method in ("direct", "gibbs") else "--", **look,
+                    ms=5, lw=1.4,
+                    **look | {"linestyle": "-" if method in ("direct", "gibbs") else "--"},
                 )  # fmt: skip
             ax.set_xscale("log")
             ax.set_xticks(sorted(summary["k"].unique()), map(str, sorted(summary["k"].unique())))

@@ -287,17 +287,59 @@ def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
     assert all(r["versions"]["numpy"] == np.__version__ for r in runs)
 
 
-def test_a_checkout_without_units_is_replaced_only_when_told(tmp_path):
+def checked_out(run_folder):
+    """The folder as a fresh checkout has it."""
+    (run_folder / "units.jsonl").unlink()
+    (run_folder / "log.txt").unlink()
+
+
+def test_results_without_units_are_replaced_only_when_told(tmp_path):
     out = tmp_path / "out"
     run(out, methods=("Threshold",))
     before = rows_of(out)
-    (out / "units.jsonl").unlink()
-    with pytest.raises(GraphPriorError, match="--replace"):
-        run(out, methods=("TIGER",))
+    checked_out(out)
+    with pytest.raises(GraphPriorError, match=r"results of Threshold but not the units.*--replace"):
+        run(out, methods=("Threshold", "TIGER"))
     assert rows_of(out) == before
-    run(out, methods=("TIGER",), replace=True)
-    assert set(pd.read_csv(out / "rows.csv")["method"]) == {"TIGER"}
+    run(out, methods=("Threshold",), replace=True)
+    assert rows_of(out) == before
     assert len(json.loads((out / "run.json").read_text())["runs"]) == 1
+
+
+def test_methods_that_are_not_run_keep_the_results_of_a_checkout(tmp_path):
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    run(whole)
+    for method in ("WGL", "Threshold"):
+        run(out, methods=(method,))
+        checked_out(out)
+    for name in ("rows.csv", "summary.csv"):
+        one, two = (pd.read_csv(f / name).drop(columns="seconds") for f in (whole, out))
+        pd.testing.assert_frame_equal(one, two)
+    assert (whole / "reliability.csv").read_bytes() == (out / "reliability.csv").read_bytes()
+    assert "| Threshold | 3 |" in (out / "table.md").read_text()
+    with pytest.raises(GraphPriorError, match="other problems"):  # they are not for others to join
+        Comparison(replace(SMALL, seed=1)).run(
+            out, Options(graphs=2, methods=("WGL",), replace=True), silent
+        )
+
+
+def test_a_checkout_of_a_slow_method_takes_more_graphs(tmp_path):
+    figure = Comparison(replace(SMALL, budgets={"Threshold": Budget(4)}))
+    whole, out = tmp_path / "whole", tmp_path / "out"
+    figure.run(whole, Options(), silent)
+    figure.run(out, Options(graphs=2), silent)
+    checked_out(out)
+    figure.run(out, Options(methods=("Threshold",)), silent)
+    new = {json.loads(line)["key"] for line in (out / "units.jsonl").read_text().splitlines()}
+    assert new == {f"Threshold | {x} | {g}" for x in ("0.5", "2") for g in (2, 3)}
+    units_of = {f: [json.loads(line) for line in (f / "slow.jsonl").open()] for f in (whole, out)}
+    for entry in (*units_of[whole], *units_of[out]):
+        entry["result"].pop("seconds")
+    assert units_of[whole] == units_of[out]
+    slow = [rows[rows["method"] == "Threshold"].drop(columns="seconds").reset_index(drop=True)
+            for rows in (pd.read_csv(f / "rows.csv") for f in (whole, out))]  # fmt: skip
+    pd.testing.assert_frame_equal(*slow)
+    assert pd.read_csv(out / "rows.csv").groupby("method")["graph"].nunique()["WGL"] == 2
 
 
 def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):

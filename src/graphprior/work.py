@@ -53,36 +53,16 @@ class Journal:
         self._file = path.open("ab")
         try:
             _lock(self._file, path)
-            self.results = self._read()
+            self.results, whole = read_results(path)
+            os.truncate(path, whole)
         except BaseException:
             self._file.close()
             raise
 
-    def _read(self) -> dict[str, Any]:
-        content = self.path.read_bytes()
-        whole = content.rfind(b"\n") + 1
-        results: dict[str, Any] = {}
-        for number, line in enumerate(content[:whole].splitlines(), start=1):
-            try:
-                entry = json.loads(line)
-                results[entry["key"]] = entry["result"]
-            except (ValueError, KeyError, TypeError):
-                raise self._foreign(number) from None
-        rest = content[whole:]
-        if not rest.startswith(START[: len(rest)]):  # not ours to cut
-            raise self._foreign(len(content[:whole].splitlines()) + 1)
-        os.truncate(self.path, whole)
-        return results
-
-    def _foreign(self, line: int) -> GraphPriorError:
-        return GraphPriorError(
-            f"{self.path} line {line} is no result of a run: move the file away, or repair it"
-        )
-
     def add(self, key: str, result: Any) -> Any:
         """Keep a result; once this returns, no kill takes it away. Returns it as it reads back."""
-        line = json.dumps({"key": key, "result": result}) + "\n"
-        self._file.write(line.encode())
+        line = result_line(key, result)
+        self._file.write(line)
         self._file.flush()
         os.fsync(self._file.fileno())
         # A tuple reads back as a list: a run that was killed must not see another value.
@@ -92,6 +72,34 @@ class Journal:
     def close(self) -> None:
         """Let another run have the file."""
         self._file.close()
+
+
+def read_results(path: Path) -> tuple[dict[str, Any], int]:
+    """Results by key of a file of such lines, and how many of its bytes are whole lines."""
+    content = path.read_bytes()
+    whole = content.rfind(b"\n") + 1
+    lines, rest = content[:whole].splitlines(), content[whole:]
+    results: dict[str, Any] = {}
+    for number, line in enumerate(lines, start=1):
+        try:
+            entry = json.loads(line)
+            results[entry["key"]] = entry["result"]
+        except (ValueError, KeyError, TypeError):
+            raise _foreign(path, number) from None
+    if not rest.startswith(START[: len(rest)]):  # not ours to cut
+        raise _foreign(path, len(lines) + 1)
+    return results, whole
+
+
+def _foreign(path: Path, line: int) -> GraphPriorError:
+    return GraphPriorError(
+        f"{path} line {line} is no result of a run: move the file away, or repair it"
+    )
+
+
+def result_line(key: str, result: Any) -> bytes:
+    """A result as a line of a journal."""
+    return (json.dumps({"key": key, "result": result}) + "\n").encode()
 
 
 def _lock(file: IO[bytes], path: Path) -> None:

@@ -31,7 +31,7 @@ def experiment_command(
         bool, typer.Option("--quick", help="Two graphs, two steps: only to see that it runs.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Do anew a folder whose units.jsonl is gone.")
+        bool, typer.Option("--replace", help="Do anew results whose units are gone.")
     ] = False,
     jobs: Annotated[int, typer.Option(help="Processes on this machine.")] = 1,
     scheduler: Annotated[

@@ -20,10 +20,13 @@ from graphprior.experiments.folder import (
     JOURNAL,
     claim,
     log_file,
+    read_units,
     save_figure,
+    save_joined,
     save_penalties,
     save_provenance,
-    save_table,
+    save_slow_units,
+    without_units,
 )
 from graphprior.experiments.rows import Finished
 from graphprior.experiments.spec import Budget, Spec
@@ -108,6 +111,7 @@ class Comparison:
         facts = {"methods": methods, "graphs": options.graphs, "full": options.full, "T": spec.T}
         save_provenance(out, {**facts, "skipped": skipped})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
+            kept.results = read_units(out)
             for line in skipped:
                 log.info(line)
             penalties = tune_penalties(spec, methods, kept, options.place, report)
@@ -238,15 +242,15 @@ def _words(taken: dict[str, list[float]], left: dict[str, int], start: float) ->
 
 def write_results(out: Path, spec: Spec, results: dict[str, Any]) -> int:
     """Rows, summary, bins, table and picture of all that is kept; how many problems failed."""
-    names = {key.split(" | ")[0] for key in results}
+    names = {key.split(" | ")[0] for key in results} | set(without_units(out))
     # The figure's own order first, so that colours stay.
     methods = [m for m in spec.methods if m in names]
     methods += sorted(m for m in names if m not in methods and not m.startswith("tune "))
     finished = Finished(spec, results, methods)
-    rows, summary = finished.rows(), finished.summary()
-    save_table(out / "rows.csv", rows)
-    save_table(out / "summary.csv", summary)
-    save_table(out / "reliability.csv", finished.reliability())
+    save_slow_units(out, spec, results)
+    save_joined(out / "rows.csv", finished.rows(), methods)
+    save_joined(out / "reliability.csv", finished.reliability(), methods)
+    summary = save_joined(out / "summary.csv", finished.summary(), methods)
     write_whole(out / "table.md", table(spec, summary).encode())
     save_figure(out / "figure.png", draw(spec, summary))
     return int(summary["failed"].sum())

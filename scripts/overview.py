@@ -25,7 +25,9 @@ OUT = RESULTS / "overview"
 # Colour and label of each curve.
 OURS = {"direct": ("#0072b2", "direct"), "gibbs": ("#e69f00", "gibbs")}
 REDONE = ("#009e73", "LPost redone")
-RELAXED = {"LPost(relaxed)": ("#cc79a7", "LPost, our schedule")}
+RELAXED = dict.fromkeys(
+    ("LPost(relaxed)", "LPost(relaxed; |A|=1000)"), ("#cc79a7", "LPost, our schedule")
+)
 
 
 def curves(summary: pd.DataFrame) -> Figure:

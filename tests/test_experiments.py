@@ -437,8 +437,12 @@ def test_other_problems_in_the_same_folder_are_refused(tmp_path):
 def test_wrong_wishes_are_refused(tmp_path):
     with pytest.raises(GraphPriorError, match="no method is called 'lasso'"):
         run(tmp_path / "out", methods=("lasso",))
+    with pytest.raises(GraphPriorError, match="names none: expected some of Threshold, WGL"):
+        run(tmp_path / "out", methods=())
     with pytest.raises(GraphPriorError, match="at least 2"):
         Comparison(SMALL).run(tmp_path / "out", Options(graphs=1), silent)
+    with pytest.raises(GraphPriorError, match="--graphs 0: at least 2"):
+        Comparison(SMALL).run(tmp_path / "out", Options(graphs=0), silent)
     with pytest.raises(GraphPriorError, match="no experiment is called 'grid'"):
         experiment("grid")
     with pytest.raises(GraphPriorError, match="neither --methods"):

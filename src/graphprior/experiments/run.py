@@ -62,9 +62,13 @@ class Options:
         """The spec as these options change it."""
         return replace(spec, T=2, tuning_graphs=2, graphs=2) if self.quick else spec
 
+    def graphs_of(self, spec: Spec) -> int:
+        """Number R of test graphs."""
+        return spec.graphs if self.graphs is None else self.graphs
+
     def refuse_choice(self, name: str) -> None:
         """For a figure that compares nothing along x: there is nothing to choose."""
-        if self.methods or self.graphs or self.full:
+        if self.methods is not None or self.graphs is not None or self.full:
             raise GraphPriorError(f"{name} has neither --methods nor --graphs nor --full")
 
 
@@ -160,10 +164,12 @@ def missing(spec: Spec, method: str) -> str | None:
 
 def choose_methods(spec: Spec, options: Options) -> tuple[list[str], list[str]]:
     """Methods to run, and a line for each that cannot run here."""
-    R = options.graphs or spec.graphs
+    R = options.graphs_of(spec)
     if R < 2:
         raise GraphPriorError(f"--graphs {R}: at least 2 are needed to tune and judge")
     spec.graph("test", R - 1)  # data that are missing are missed now
+    if options.methods == ():
+        raise GraphPriorError(f"--methods names none: expected some of {', '.join(spec.methods)}")
     reasons = {name: missing(spec, name) for name in options.methods or spec.methods}
     skipped = [f"{name} skipped: {why}" for name, why in reasons.items() if why]
     usable = [name for name, why in reasons.items() if not why]
@@ -196,7 +202,7 @@ def planned(
     spec: Spec, methods: list[str], options: Options, penalties: dict[str, Penalty]
 ) -> list[tuple[str, str]]:
     """The units of a run, graph by graph, so that an early look sees every method."""
-    R = options.graphs or spec.graphs
+    R = options.graphs_of(spec)
     units: dict[str, str] = {}
     for g in range(R):
         for x in spec.xs:

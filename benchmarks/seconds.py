@@ -18,8 +18,8 @@ import torch
 from record import save
 
 from graphprior.baselines.protocol import Penalty
+from graphprior.experiments.methods import missing
 from graphprior.experiments.registry import experiment
-from graphprior.experiments.run import missing
 from graphprior.experiments.spec import Spec
 from graphprior.experiments.units import solve, solve_unit
 

@@ -1,6 +1,7 @@
 """Experiments: problems that do not move, rows that follow Algorithm 2, figures that are whole."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -141,7 +142,7 @@ def test_a_failure_is_a_row_and_not_the_end():
 
 
 def test_a_method_without_data_is_run_once_for_all_x():
-    spec = replace(SMALL, methods=("LPr", "Threshold"))
+    spec = replace(SMALL, methods=("LPr", "Threshold"), priors={"edp-gnn": "grids-edp-gnn"})
     assert "LPr" in without_data()
     keys = [key for key, _ in planned(spec, list(spec.methods), Options(graphs=2), {})]
     assert sorted(keys) == sorted(
@@ -298,7 +299,7 @@ def test_results_without_units_are_replaced_only_when_told(tmp_path):
     run(out, methods=("Threshold",))
     before = rows_of(out)
     checked_out(out)
-    with pytest.raises(GraphPriorError, match=r"results of Threshold but not the units.*--replace"):
+    with pytest.raises(GraphPriorError, match=r"results of Threshold to which.*--replace"):
         run(out, methods=("Threshold", "TIGER"))
     assert rows_of(out) == before
     run(out, methods=("Threshold",), replace=True)
@@ -342,30 +343,97 @@ def test_a_checkout_of_a_slow_method_takes_more_graphs(tmp_path):
     assert pd.read_csv(out / "rows.csv").groupby("method")["graph"].nunique()["WGL"] == 2
 
 
+def value_of(out, method):
+    summary = pd.read_csv(out / "summary.csv").set_index("method")
+    return summary.loc[[method], "auc"].tolist()
+
+
+WITH_PRIOR = Comparison(replace(SMALL, xs=(2.0,), priors={"evidence": "grids"}))
+
+
 def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):
-    folder = "graphprior.experiments.folder.file_hash"
-    with_prior = Comparison(replace(SMALL, priors={"evidence": "grids"}))
-    options = Options(graphs=2, methods=("Threshold",))
-    with_prior.run(tmp_path / "out", options, silent)
-    monkeypatch.setattr(folder, lambda path: "another")
-    with pytest.raises(GraphPriorError, match="another prior 'grids'"):
-        with_prior.run(tmp_path / "out", options, silent)
+    out = tmp_path / "out"
+    WITH_PRIOR.run(out, Options(graphs=2, methods=("Threshold", "direct")), silent)
+    monkeypatch.setattr("graphprior.experiments.methods.file_hash", lambda path: "another")
+    with pytest.raises(GraphPriorError, match=r"results of direct to which.*another prior"):
+        WITH_PRIOR.run(out, Options(graphs=3, methods=("Threshold", "direct")), silent)
+    WITH_PRIOR.run(out, Options(graphs=3, methods=("Threshold",)), silent)  # it takes no prior
+    counts = pd.read_csv(out / "rows.csv").groupby("method")["graph"].nunique()
+    assert counts.to_dict() == {"Threshold": 3, "direct": 2}
+    WITH_PRIOR.run(out, Options(graphs=3, methods=("direct",), replace=True), silent)
+    keys = [json.loads(line)["key"] for line in (out / "units.jsonl").read_text().splitlines()]
+    assert keys.count("direct | 2 | 0") == 2  # once with each prior
+
+
+SLOW_LL = Comparison(replace(SMALL, T=2, budgets={"LL": Budget(4)}))
+
+
+def other_schedule(monkeypatch):
+    monkeypatch.setattr(langevin, "papers", lambda T: Schedule.linear(T=T, epsilon=1e-3))
+    units._method.cache_clear()
 
 
 def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatch):
-    out, figure = tmp_path / "out", Comparison(replace(SMALL, T=2))
+    out = tmp_path / "out"
 
-    def run_only(method):
-        figure.run(out, Options(graphs=2, methods=(method,)), silent)
+    def run_only(method, **options):
+        SLOW_LL.run(out, Options(graphs=2, methods=(method,), **options), silent)
 
     run_only("LL")
-    before = rows_of(out)
+    before = rows_of(out), value_of(out, "LL")
     run_only("LL")  # made anew, it is described by the same words
-    assert rows_of(out) == before
-    monkeypatch.setattr(langevin, "papers", lambda T: Schedule.linear(T=T, epsilon=1e-5))
-    with pytest.raises(GraphPriorError, match="another method called 'LL'"):
+    assert (rows_of(out), value_of(out, "LL")) == before
+    other_schedule(monkeypatch)
+    with pytest.raises(GraphPriorError, match="results of LL to which"):
         run_only("LL")
-    run_only("Threshold")  # others go on
+    run_only("Threshold")  # others go on, and its results stay
+    assert value_of(out, "LL") == before[1]
+    old = (out / "slow.jsonl").read_bytes()
+    run_only("LL", replace=True)
+    assert value_of(out, "LL") != before[1]
+    new = (out / "slow.jsonl").read_bytes()
+    assert new != old
+    assert len(new.splitlines()) == len(old.splitlines())
+
+
+def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
+    """Results come with a checkout, the journal beside them was made here before."""
+    here, theirs = tmp_path / "here", tmp_path / "theirs"
+    SLOW_LL.run(here, Options(graphs=2, methods=("LL",)), silent)
+    other_schedule(monkeypatch)
+    SLOW_LL.run(theirs, Options(graphs=2, methods=("LL",)), silent)
+    journal = (here / "units.jsonl").read_bytes()
+    shutil.rmtree(here)
+    shutil.copytree(theirs, here)
+    (here / "units.jsonl").write_bytes(journal)
+    SLOW_LL.run(here, Options(graphs=2, methods=("LL", "Threshold")), silent)
+    assert value_of(here, "LL") == value_of(theirs, "LL")
+    assert (here / "slow.jsonl").read_bytes() == (theirs / "slow.jsonl").read_bytes()
+
+
+def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
+    out = tmp_path / "out"
+    run(out, methods=("Threshold",))
+    before = rows_of(out)
+    first = (out / "units.jsonl").read_bytes().splitlines(keepends=True)[0]
+    (out / "units.jsonl").write_bytes(first)  # as a run that replaces them leaves it when killed
+    run(out, methods=("TIGER",))
+    rows = pd.read_csv(out / "rows.csv")
+    assert rows[rows["method"] == "Threshold"].shape[0] == len(before.splitlines()) - 1
+    run(out, methods=("Threshold",))
+    whole = tmp_path / "whole"
+    run(whole, methods=("Threshold", "TIGER"))
+    assert rows_of(out) == rows_of(whole)
+
+
+def test_units_of_a_method_that_is_no_longer_slow_are_not_thrown_away(tmp_path):
+    out = tmp_path / "out"
+    SLOW_LL.run(out, Options(graphs=2, methods=("LL",)), silent)
+    checked_out(out)
+    kept = (out / "slow.jsonl").read_bytes()
+    fast = Comparison(replace(SLOW_LL.spec, budgets={}))
+    fast.run(out, Options(graphs=2, methods=("LL", "Threshold")), silent)
+    assert (out / "slow.jsonl").read_bytes() == kept
 
 
 def test_failures_are_tried_again_and_missing_priors_are_skipped(tmp_path, monkeypatch):

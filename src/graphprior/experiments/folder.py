@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from io import BytesIO
@@ -16,7 +16,9 @@ from matplotlib.figure import Figure
 
 from graphprior.baselines.protocol import Penalty
 from graphprior.errors import GraphPriorError
+from graphprior.experiments.methods import described, mark
 from graphprior.experiments.spec import Spec
+from graphprior.experiments.units import method_of
 from graphprior.inputs import file_hash
 from graphprior.prior.store import SHIPPED, shipped_priors, write_whole
 from graphprior.provenance import commit, machine, versions
@@ -82,33 +84,35 @@ def prior_hashes(spec: Spec) -> dict[str, str]:
 
 
 def claim(
-    out: Path,
-    name: str,
-    spec: Spec,
-    replace: bool = False,
-    methods: Mapping[str, str] | None = None,
+    out: Path, name: str, spec: Spec, replace: bool = False, methods: Sequence[str] | None = None
 ) -> None:
     """Take a folder for a figure; one that holds other problems, or another figure, is refused.
 
-    So is one whose results are of another prior or of a method that has changed
-    under its name: ``methods`` says what each of this run is (None: it is all
-    that the folder can hold). To results whose units are gone (a fresh checkout
-    has those of slow methods only) nothing can be added: they are given up if
-    ``replace`` is told, and stay if they are of methods that are not run.
+    ``methods`` are those of this run (None: it has no units by method). Of some
+    the folder may hold results that cannot be added to: their units are gone (a
+    fresh checkout has those of slow methods only), or of another prior or other
+    parameters. These are given up if ``replace`` is told; of methods that are
+    not run they stay.
     """
-    path, hashes, made = out / "spec.json", prior_hashes(spec), dict(methods or {})
+    path, made = out / "spec.json", {m: described(spec, m) for m in methods or ()}
+    hashes = prior_hashes(spec)
     if path.exists():
         theirs = json.loads(path.read_text())
         has_units = any((out / name).exists() for name in (JOURNAL, SLOW))
-        bare = [] if has_units and methods is None else without_units(out)
-        anew = bare if methods is None else [method for method in bare if method in methods]
+        others = theirs["figure"] != name or identity(theirs["spec"]) != spec.identity
+        bare = [] if methods is None and has_units else without_units(out, spec)
+        anew = bare if methods is None else [m for m in bare if m in methods]
+        if others and (has_units or len(anew) < len(bare)):
+            raise GraphPriorError(
+                f"{out} holds results of other problems (see {path}): choose another --out"
+            )
         if anew and not replace:
             raise GraphPriorError(
-                f"{out} holds results of {', '.join(anew)} but not the units they came from, so "
-                "nothing can be added to them: choose another --out, or --replace to do them anew"
+                f"{out} holds results of {', '.join(anew)} to which nothing can be added: their "
+                "units are gone, or made with another prior or other parameters. Choose another "
+                "--out, or --replace to do them anew"
             )
         if has_units or len(anew) < len(bare):
-            _refuse_other(out, theirs, name, spec, hashes, made)
             hashes = theirs["priors"] | hashes
             made = theirs.get("methods", {}) | made
         else:
@@ -119,54 +123,66 @@ def claim(
     save_json(path, {"figure": name, "spec": asdict(spec), "priors": hashes, "methods": made})
 
 
-def _refuse_other(
-    out: Path,
-    theirs: dict[str, Any],
-    name: str,
-    spec: Spec,
-    hashes: dict[str, str],
-    made: dict[str, str],
-) -> None:
-    """An error where a folder's results and this run's do not belong together."""
-    prior = _first_changed(theirs["priors"], hashes)
-    method = _first_changed(theirs.get("methods", {}), made)
-    if theirs["figure"] != name or identity(theirs["spec"]) != spec.identity:
-        why = "of other problems"
-    elif prior:
-        why = f"made with another prior {prior!r}"
-    elif method:
-        why = f"of another method called {method!r}"
-    else:
-        return
-    raise GraphPriorError(f"{out} holds results {why} (see {out}/spec.json): choose another --out")
-
-
-def _first_changed(old: dict[str, str], new: dict[str, str]) -> str | None:
-    return next((name for name in old if name in new and old[name] != new[name]), None)
-
-
 def identity(raw: dict[str, Any]) -> str:
     """`Spec.identity` of a spec that was written by `claim`."""
     return Spec.from_json(json.dumps(raw)).identity
 
 
-def read_units(out: Path) -> dict[str, Any]:
-    """All units of a folder by key: of its slow methods, and of its journal."""
+def own_units(out: Path, spec: Spec) -> dict[str, Any]:
+    """The folder's units by key, but for those of other problems, priors or parameters."""
     there = [path for path in (out / SLOW, out / JOURNAL) if path.exists()]
-    return {key: result for path in there for key, result in read_results(path)[0].items()}
+    marks: dict[str, str | None] = {}
+    units: dict[str, Any] = {}
+    for path in there:
+        for key, result in read_results(path)[0].items():
+            method = method_of(key)
+            if method not in marks:
+                marks[method] = _mark_here(spec, method)
+            if marks[method] in (None, result.get("mark")):
+                units[key] = result
+    return units
 
 
-def without_units(out: Path) -> list[str]:
-    """Methods of which a folder has results but no units."""
+def _mark_here(spec: Spec, method: str) -> str | None:
+    """A method's mark; None where it cannot be made, so that its units cannot be judged."""
+    try:
+        return mark(spec, method)
+    except GraphPriorError:
+        return None
+
+
+def points(out: Path) -> dict[str, set[tuple[str, float, int]]]:
+    """Method, x and graph of the folder's rows, by method."""
+    path = out / "rows.csv"
+    if not path.exists():
+        return {}
+    found: dict[str, set[tuple[str, float, int]]] = {}
+    rows = pd.read_csv(path)
+    for method, x, g in zip(rows["method"], rows["x"], rows["graph"], strict=True):
+        found.setdefault(method, set()).add((method, x, g))
+    return found
+
+
+def without_units(out: Path, spec: Spec) -> list[str]:
+    """Methods of which a folder has results but no units to add to."""
     if not (out / "rows.csv").exists():
         return []
-    have = {key.split(" | ")[0] for key in read_units(out)}
+    have = {method_of(key) for key in own_units(out, spec)}
     return [m for m in pd.read_csv(out / "rows.csv")["method"].unique() if m not in have]
 
 
-def save_slow_units(out: Path, spec: Spec, results: Mapping[str, Any]) -> None:
-    """The units of slow methods beside the results, in an order that no run decides."""
-    slow = {key: _terse(r) for key, r in results.items() if key.split(" | ")[0] in spec.budgets}
+def save_slow_units(
+    out: Path, spec: Spec, results: Mapping[str, Any], methods: Collection[str]
+) -> None:
+    """Units of slow methods beside the results, in an order that no run decides.
+
+    Of ``methods`` those in ``results``, of all others what the file has.
+    """
+    old = read_results(out / SLOW)[0] if (out / SLOW).exists() else {}
+    slow = {key: result for key, result in old.items() if method_of(key) not in methods}
+    for key, result in results.items():
+        if method_of(key) in methods and (key in old or method_of(key) in spec.budgets):
+            slow[key] = _terse(result)
     if slow:
         lines = [result_line(key, slow[key]) for key in sorted(slow, key=_in_numbers)]
         write_whole(out / SLOW, b"".join(lines))

@@ -36,6 +36,10 @@ class Finished:
                 if found:
                     self.by_point[method, x] = found
 
+    def points(self) -> set[tuple[str, float, int]]:
+        """Method, x and graph of all that is finished."""
+        return {(*point, g) for point, found in self.by_point.items() for g in found}
+
     def rows(self) -> pd.DataFrame:
         """One row for each graph and metric; failures are rows too."""
         rows: list[dict[str, Any]] = []

@@ -12,27 +12,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from graphprior.baselines.protocol import Method, Penalty, Setting
-from graphprior.baselines.registry import factory, unavailable
+from graphprior.baselines.protocol import Penalty
 from graphprior.errors import GraphPriorError
 from graphprior.experiments.figure import draw, table
 from graphprior.experiments.folder import (
     JOURNAL,
     claim,
     log_file,
-    read_units,
+    own_units,
+    points,
     save_figure,
     save_joined,
     save_penalties,
     save_provenance,
     save_slow_units,
-    without_units,
 )
+from graphprior.experiments.methods import mark, missing
 from graphprior.experiments.rows import Finished
 from graphprior.experiments.spec import Budget, Spec
 from graphprior.experiments.tuning import TUNED, Tuned, fitted, tuning_units
-from graphprior.experiments.units import solve, solve_unit, tune
-from graphprior.prior.store import shipped_priors, write_whole
+from graphprior.experiments.units import method_of, solve, solve_unit, tune
+from graphprior.prior.store import write_whole
 from graphprior.work import Journal, Place, do, journal
 
 Report = Callable[[int, int, str], None]
@@ -110,12 +110,11 @@ class Comparison:
         """Add to ``out`` what it lacks, then write rows, table and picture of all it has."""
         spec = options.of(self.spec)
         methods, skipped = choose_methods(spec, options)
-        made = {name: _described(_probed(spec, name)) for name in methods}
-        claim(out, spec.name, spec, options.replace, made)
+        claim(out, spec.name, spec, options.replace, methods)
         facts = {"methods": methods, "graphs": options.graphs, "full": options.full, "T": spec.T}
         save_provenance(out, {**facts, "skipped": skipped})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
-            kept.results = read_units(out)
+            kept.results = own_units(out, spec)
             for line in skipped:
                 log.info(line)
             penalties = tune_penalties(spec, methods, kept, options.place, report)
@@ -123,43 +122,12 @@ class Comparison:
             log.info("%d units, %s", len(units), ", ".join(methods))
             solve_all(units, kept, options.place, report, log)
             save_penalties(out, penalties)
-            failed = write_results(out, spec, kept.results)
+            failed = write_results(out, spec, kept.results, methods)
             log.info("done; %d problems failed", failed)
         ends = [(out / "table.md").read_text(), *skipped]
         if failed:
             ends.append(f"{failed} problems failed: see the column error of {out}/rows.csv")
         return "\n".join(ends)
-
-
-class _Probe(Setting):
-    """A setting that refuses a prior that is not shipped, without reading any."""
-
-    def prior(self, kind: str) -> str:
-        name = super().prior(kind)
-        if name not in shipped_priors():
-            raise GraphPriorError(f"its prior {name!r} is not there")
-        return name
-
-
-def _probed(spec: Spec, method: str) -> Method:
-    """A figure's method, with penalties that are still to be tuned."""
-    penalties = {lasso: Penalty(0.0, 0.0, 1.0) for lasso in set(TUNED.values())}
-    return factory(method)(_Probe(spec.priors, penalties, spec.T))
-
-
-def _described(method: Method) -> str:
-    """A method in words that change when it does: its parameters, or the name of its function."""
-    return getattr(method, "__qualname__", None) or repr(method)
-
-
-def missing(spec: Spec, method: str) -> str | None:
-    """Why a method cannot run on a figure here; None where it can."""
-    factory(method)  # a name that no method has is no reason to skip it
-    try:
-        _probed(spec, method)
-    except GraphPriorError as error:
-        return str(error)
-    return unavailable(method)
 
 
 def choose_methods(spec: Spec, options: Options) -> tuple[list[str], list[str]]:
@@ -203,6 +171,7 @@ def planned(
 ) -> list[tuple[str, str]]:
     """The units of a run, graph by graph, so that an early look sees every method."""
     R = options.graphs_of(spec)
+    marks = {method: mark(spec, method) for method in methods}
     units: dict[str, str] = {}
     for g in range(R):
         for x in spec.xs:
@@ -210,7 +179,7 @@ def planned(
                 budget = Budget(R) if options.full else spec.budgets.get(method, Budget(R))
                 if g < budget.graphs and (budget.xs is None or x in budget.xs):
                     # A method that ignores x is run once, whatever x it is asked at.
-                    units.setdefault(*solve_unit(spec, method, x, g, penalties))
+                    units.setdefault(*solve_unit(spec, method, x, g, penalties, marks[method]))
     return list(units.items())
 
 
@@ -223,12 +192,12 @@ def solve_all(
         if kept.results.get(key, {}).get("error"):
             del kept.results[key]  # it may have failed for want of time, memory or a package
         if key not in kept.results:
-            left[key.split(" | ")[0]] += 1
+            left[method_of(key)] += 1
     taken: dict[str, list[float]] = defaultdict(list)
     done, start = len(units) - sum(left.values()), time.monotonic()
     report(done, len(units), "solving")
     for key, result in do(units, solve, kept, place):
-        method = key.split(" | ")[0]
+        method = method_of(key)
         done, left[method] = done + 1, left[method] - 1
         taken[method].append(result["seconds"])
         log.info("%s: %s", key, result["error"] or f"{result['seconds']:.2f} s")
@@ -246,17 +215,23 @@ def _words(taken: dict[str, list[float]], left: dict[str, int], start: float) ->
     return f"{each}; {about} {ahead / max(pace, 1e-6) / 60:.0f} min left"
 
 
-def write_results(out: Path, spec: Spec, results: dict[str, Any]) -> int:
-    """Rows, summary, bins, table and picture of all that is kept; how many problems failed."""
-    names = {key.split(" | ")[0] for key in results} | set(without_units(out))
+def write_results(out: Path, spec: Spec, results: dict[str, Any], methods: list[str]) -> int:
+    """Rows, summary, bins, table and picture of all that is kept; how many problems failed.
+
+    Of ``methods``, which were run, and of others that have all the units of
+    their rows; the rows of the rest stay as they are.
+    """
+    have = {method_of(key) for key in results if not key.startswith("tune ")}
+    there = points(out)
+    stay = there.keys() - set(methods)
+    stay -= {m for m in have & stay if there[m] <= Finished(spec, results, [m]).points()}
     # The figure's own order first, so that colours stay.
-    methods = [m for m in spec.methods if m in names]
-    methods += sorted(m for m in names if m not in methods and not m.startswith("tune "))
-    finished = Finished(spec, results, methods)
-    save_slow_units(out, spec, results)
-    save_joined(out / "rows.csv", finished.rows(), methods)
-    save_joined(out / "reliability.csv", finished.reliability(), methods)
-    summary = save_joined(out / "summary.csv", finished.summary(), methods)
+    order = [*spec.methods, *sorted((have | stay) - set(spec.methods))]
+    finished = Finished(spec, results, [m for m in order if m in have - stay])
+    save_slow_units(out, spec, results, have - stay)
+    save_joined(out / "rows.csv", finished.rows(), order)
+    save_joined(out / "reliability.csv", finished.reliability(), order)
+    summary = save_joined(out / "summary.csv", finished.summary(), order)
     write_whole(out / "table.md", table(spec, summary).encode())
     save_figure(out / "figure.png", draw(spec, summary))
     return int(summary["failed"].sum())

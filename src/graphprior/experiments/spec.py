@@ -7,6 +7,7 @@ is the same whatever else is run, in whatever order, on whatever machine.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import sys
 import zlib
@@ -29,6 +30,11 @@ SOME_RATIOS = (0.35, 2.0)  # where methods run that take minutes a graph
 FAST = ("direct", "gibbs", "WGL", "Threshold", "TIGER", "GraphSAGE")
 # Algorithm 1 with the network and likelihood of the paper, on its schedule and on ours.
 ALGORITHM_1 = ("LPost", "LPr", "LPost(relaxed)", "LPr(relaxed)")
+
+
+def short_hash(*words: str) -> str:
+    """Twelve letters that change with the words."""
+    return hashlib.sha256(json.dumps(words).encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,11 @@ class Spec:
     def identity(self) -> str:
         """What decides a problem and its answers: results with the same one may be joined."""
         return replace(self, methods=(), graphs=0, budgets={}, title="", x_name="").to_json()
+
+    @property
+    def mark(self) -> str:
+        """The identity in short."""
+        return short_hash(self.identity)
 
     @property
     def family(self) -> Family:

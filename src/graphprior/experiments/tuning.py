@@ -47,7 +47,9 @@ def training(spec: Spec) -> range:
 
 def tuning_units(spec: Spec, lasso: str) -> list[tuple[str, str]]:
     """All training problems of a lasso."""
-    return [tune_unit(spec, lasso, x, g) for x in tuning_xs(spec) for g in training(spec)]
+    return [
+        tune_unit(spec, lasso, x, g, spec.mark) for x in tuning_xs(spec) for g in training(spec)
+    ]
 
 
 def fitted(spec: Spec, lasso: str, results: Mapping[str, Any]) -> Tuned:

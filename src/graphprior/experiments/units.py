@@ -29,13 +29,25 @@ def ignores_x(spec: Spec, method: str) -> bool:
     return method in without_data() and not spec.unknown.moves_with_x
 
 
+def method_of(key: str) -> str:
+    """The method of a unit."""
+    return key.split(" | ")[0]
+
+
 def solve_unit(
-    spec: Spec, method: str, x: float, g: int, penalties: dict[str, Penalty]
+    spec: Spec,
+    method: str,
+    x: float,
+    g: int,
+    penalties: dict[str, Penalty],
+    mark: str | None = None,
 ) -> tuple[str, str]:
-    """Key and text of a method on problem ``g`` at x."""
+    """Key and text of a method on problem ``g`` at x; ``mark`` goes with the result."""
     place = "*" if ignores_x(spec, method) else f"{x:g}"
     fitted = {name: astuple(p) for name, p in penalties.items()}
-    text = {"spec": spec.to_json(), "method": method, "x": x, "g": g, "penalties": fitted}
+    text = {
+        "spec": spec.to_json(), "method": method, "x": x, "g": g, "penalties": fitted, "mark": mark,
+    }  # fmt: skip
     return f"{method} | {place} | {g}", json.dumps(text)
 
 
@@ -70,14 +82,17 @@ def solve(text: str) -> dict[str, Any]:
     problem = spec.problem(x, A, "test", g)
     place = "*" if ignores_x(spec, unit["method"]) else repr(float(x))
     rng = spec.seeds("test", unit["method"], g, place)
-    out: dict[str, Any] = {"k": problem.k, "unknown": int(problem.U.sum() // 2), "error": None}
+    unknown = int(problem.U.sum() // 2)
+    out: dict[str, Any] = {
+        "mark": unit["mark"], "k": problem.k, "unknown": unknown, "error": None,
+    }  # fmt: skip
     start = cpu_seconds()
     try:
         method = _method(unit["method"], unit["spec"], json.dumps(unit["penalties"]))
         start = cpu_seconds()  # reading a prior is not the problem's cost
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)
-            scores = check_scores(method(problem, rng), out["unknown"])
+            scores = check_scores(method(problem, rng), unknown)
     except Exception as error:  # one failure is a row, not the end of a run of hours
         out["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
         return out | {"seconds": round(cpu_seconds() - start, 3)}
@@ -89,9 +104,9 @@ def solve(text: str) -> dict[str, Any]:
     }
 
 
-def tune_unit(spec: Spec, lasso: str, x: float, g: int) -> tuple[str, str]:
-    """Key and text of a lasso on training problem ``g`` at x."""
-    text = {"spec": spec.to_json(), "lasso": lasso, "x": x, "g": g}
+def tune_unit(spec: Spec, lasso: str, x: float, g: int, mark: str | None = None) -> tuple[str, str]:
+    """Key and text of a lasso on training problem ``g`` at x; ``mark`` goes with the result."""
+    text = {"spec": spec.to_json(), "lasso": lasso, "x": x, "g": g, "mark": mark}
     return f"tune {lasso} | {x:g} | {g}", json.dumps(text)
 
 
@@ -107,4 +122,4 @@ def tune(text: str) -> dict[str, Any]:
     found = supports(problem, LAMBDAS, uses_known=unit["lasso"] == "WGL")
     metric = METRICS.get(spec.metric, f1)
     values = [round(float(metric(truth, s >= 0.5)), DIGITS) for s in found]
-    return {"k": problem.k, "values": values}
+    return {"mark": unit["mark"], "k": problem.k, "values": values}

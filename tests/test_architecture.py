@@ -119,6 +119,7 @@ ORDER = [
     "experiments.units",
     "experiments.rows",
     "experiments.tuning",
+    "experiments.methods",
     "experiments.figure",
     "experiments.folder",
     "experiments.run",

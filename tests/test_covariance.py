@@ -8,6 +8,7 @@ from graphprior.baselines.lasso import supports
 from graphprior.covariance import (
     constrained_mle,
     dependent_columns,
+    dependent_names,
     penalty_matrix,
     sample_covariance,
     shrink,
@@ -205,6 +206,18 @@ def test_dependent_columns_have_no_maximum_and_are_named(rng):
     assert np.isfinite(fit.Theta).all()
     assert dependent_columns(sample_covariance(X)) == [1, 4]
     assert dependent_columns(np.eye(3)) == []
+    X = np.column_stack([X, X[:, 0] - X[:, 2]])
+    assert dependent_columns(sample_covariance(X)) == [0, 1, 2, 4, 5]
+
+
+@pytest.mark.parametrize(("k", "share"), [(31, 0.0), (32, 0.0), (80, 0.3)])
+def test_noise_is_not_called_dependent(k, share):
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((k, 30))
+        X[rng.random(X.shape) < share] = np.nan
+        for missing in ("em", "pairwise") if share else ("refuse",):
+            assert dependent_names(Problem.create(X, missing=missing)) is None
 
 
 @pytest.mark.parametrize(("n", "k", "lam"), [(12, 5, 0.01), (20, 10, 0.02), (8, 2, 0.05)])

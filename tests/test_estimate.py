@@ -1,3 +1,5 @@
+import warnings
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -457,18 +459,30 @@ def test_two_rows_make_no_copies(rng):
     assert len(told) == 1
 
 
-def test_a_list_of_edges_does_not_make_everything_an_edge():
+@pytest.mark.parametrize("gaps", [0, 1, 2, 5])
+def test_a_list_of_edges_does_not_make_everything_an_edge(gaps):
     """Noise, and eight pairs told to be edges: what else there is does not depend on them."""
     n, reported = 12, []
     known = np.full((n, n), np.nan)
-    i = np.arange(8)
+    i, j = np.arange(8), np.arange(gaps)
     known[i, i + 1] = known[i + 1, i] = 1
+    known[j, j + 3] = known[j + 3, j] = 0
+    note = f"8 of the known pairs are edges and {gaps} are not" if gaps else "all known pairs are"
     for seed in range(10):
         X = np.random.default_rng(seed).standard_normal((40, n))
-        with pytest.warns(GraphPriorWarning, match="all known pairs are edges"):
+        with pytest.warns(GraphPriorWarning, match=note):
             model = PartialGGM(random_state=0).fit(X, known=known)
         reported.append(model.adjacency_[np.triu(model.problem_.U)].sum())
     assert np.mean(reported) < 2
+
+
+def test_a_rate_that_was_told_is_not_doubted(rng):
+    known = np.full((6, 6), np.nan)
+    known[0, 1] = known[1, 0] = 1
+    model = PartialGGM(IndependentEdges(0.05)).fit(rng.standard_normal((50, 6)), known=known)
+    assert not any("a list of edges" in note for note in model.notes_)
+    with pytest.warns(GraphPriorWarning, match=r"begin at 0\.20"):
+        PartialGGM().fit(rng.standard_normal((50, 6)), known=known)
 
 
 def test_where_every_pair_is_an_edge_the_data_are_not_called_silent(rng):
@@ -486,3 +500,23 @@ def test_score_is_the_mean_log_density(rng):
     density = multivariate_normal(model.location_, model.covariance_)
     assert model.score(new) == pytest.approx(density.logpdf(new).mean())
     assert np.isfinite(cross_val_score(PartialGGM(random_state=0), X, cv=3)).all()
+
+
+def test_score_of_rows_with_gaps_is_the_density_of_what_is_there(rng):
+    X, new = rng.standard_normal((60, 4)), rng.standard_normal((6, 4))
+    X[:, 1] += X[:, 0]
+    new[[0, 1, 3], [2, 2, 0]] = new[3, 1] = np.nan
+    model = PartialGGM(missing="em", random_state=0).fit(X)
+    expected = []
+    for row in new:
+        there = np.flatnonzero(~np.isnan(row))
+        part = multivariate_normal(model.location_[there], model.covariance_[np.ix_(there, there)])
+        expected.append(part.logpdf(row[there]))
+    assert model.score(new) == pytest.approx(np.mean(expected))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GraphPriorWarning)
+        found = cross_val_score(PartialGGM(missing="em", random_state=0), X, cv=3)
+    assert np.isfinite(found).all()
+    with pytest.raises(ValueError, match="NaN"):
+        PartialGGM(random_state=0).fit(rng.standard_normal((60, 4))).score(new)

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+import torch
 from scipy.special import expit, logit
 
 from enumeration import random_prior
@@ -130,6 +131,30 @@ def test_where_there_is_nothing_to_check_there_is_no_gain(rng):
     assert check_prior(nothing_known(N), BLOCKS, None, rng) is None
     evidence = observed(rng, random_graph(rng, 4), 50)
     assert check_prior(nothing_known(4), prior, evidence, rng) is None
+
+
+def test_what_a_prior_is_worth_does_not_hang_on_one_cut(rng):
+    """Where half is unknown a round has two parts: every known pair is asked in several rounds."""
+    known = hide(random_graph(rng, N, 0.3), rng, share=0.5)
+    asked = []
+
+    class Watched(IndependentEdges):
+        def posterior_logits(self, log_odds):
+            asked.append(torch.isinf(vech_of(log_odds)))
+            return super().posterior_logits(log_odds)
+
+    check_prior(known, Watched(0.3), None, rng)
+    is_known = torch.as_tensor(~np.isnan(vech(known)))
+    hidden = [is_known & ~told for told in asked]
+    times = torch.stack(hidden).sum(0)[is_known]
+    assert times.min() >= 3
+    assert len({tuple(h.tolist()) for h in hidden}) == len(hidden)  # each cut is another
+
+
+def vech_of(log_odds):
+    log_odds = log_odds.reshape(-1, *log_odds.shape[-2:])[0]
+    i, j = np.triu_indices(len(log_odds), 1)
+    return log_odds[i, j]
 
 
 def test_large_graphs_are_checked_on_one_part(rng):

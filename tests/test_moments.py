@@ -484,5 +484,5 @@ def test_pairs_that_are_hardly_seen_together_are_named_and_count_little(rng):
     X = rng.standard_normal((1000, 6))
     X[:497, 1] = X[500:, 0] = np.nan
     problem = Problem.create(pd.DataFrame(X, columns=list("abcdef")), None, missing="em")
-    assert any("a - b: seen together in 3 to 3 rows" in note for note in missing_notes(problem, 0))
+    assert any("a - b: seen together in 3 rows" in note for note in missing_notes(problem, 0))
     assert moments(problem, False).worth[0, 1] <= 3

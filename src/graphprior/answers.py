@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphprior.explain import Explanation, explain_pair
+from graphprior.ggm import row_log_densities
 from graphprior.parameters import position
 from graphprior.result import Result
 from graphprior.summaries import posterior_summary
@@ -36,13 +37,13 @@ class Answers:
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log-likelihood of the rows of ``X`` under the Gaussian fitted to the graph found.
 
-        It judges ``precision_`` and ``location_``; ``y`` is ignored.
+        It judges ``precision_`` and ``location_``; ``y`` is ignored. A row with
+        missing entries counts by those that are there.
         """
         model = self._fitted()
-        Z = validate_data(model, X, dtype=np.float64, reset=False) - model.location_
-        _, log_det = np.linalg.slogdet(model.precision_)
-        far = np.einsum("ki,ij,kj->k", Z, model.precision_, Z).mean()
-        return float(0.5 * (log_det - far - Z.shape[1] * np.log(2 * np.pi)))
+        finite = "allow-nan" if model.missing != "refuse" else True
+        Z = validate_data(model, X, dtype=np.float64, reset=False, ensure_all_finite=finite)
+        return float(row_log_densities(Z - model.location_, model.precision_).mean())
 
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""

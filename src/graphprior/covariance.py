@@ -117,18 +117,21 @@ def constrained_mle(
 
 
 def dependent_columns(S: Matrix) -> list[int]:
-    """Variables that take part in the (nearly) singular direction of S, if there is one."""
+    """Variables that take part in a (nearly) singular direction of S, if there is one."""
     R, _ = to_unit_diagonal(S)
     values, vectors = np.linalg.eigh(R)
-    if values[0] > LEAST_EIGENVALUE:
-        return []
-    return [int(i) for i in np.flatnonzero(np.abs(vectors[:, 0]) > 0.1)]
+    singular = vectors[:, values <= LEAST_EIGENVALUE]
+    return [int(i) for i in np.flatnonzero(np.linalg.norm(singular, axis=1) > 0.1)]
 
 
 def dependent_names(problem: Problem, assume_centered: bool = False) -> str | None:
-    """Names of (nearly) dependent columns; with k up to n all are, and only copies are named."""
+    """Names of (nearly) dependent columns.
+
+    With k up to n all are; with hardly more, or with an S that was made definite
+    after some entries were missing, any may be by chance. Then only copies are named.
+    """
     told = moments(problem, assume_centered)
-    if told.k > problem.n:
+    if told.k > problem.n + 2 and told.worth is None:
         columns = dependent_columns(told.S)
     elif problem.k == 2:  # any two columns are copies of each other then
         return None

@@ -193,7 +193,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             self.prior_used_ = self._prior(problem, prior, data, rng)
             posterior = run(problem, self.prior_used_, data, rng, self._settings())
         self._set_result(problem, posterior, data, A_boot)
-        told = self.prior_gain_, self.assume_centered, self.temper
+        told = self.prior_gain_, self.assume_centered, self.temper, self.prior
         self.notes_ = weak_ground(self.problem_, data, *told)
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)

@@ -57,6 +57,26 @@ def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
     return 0.5 * k * (log_determinant(L) - float(np.vdot(S, Theta)) - n * float(np.log(2 * np.pi)))
 
 
+def row_log_densities(Z: Matrix, Theta: Matrix) -> Matrix:
+    """log p of each row of ``Z`` (k, n) under N(0, inv(Theta)), of its entries that are not nan."""
+    n, seen = len(Theta), ~np.isnan(Z)
+    whole = seen.all(axis=1)
+    out = np.empty(len(Z))
+    out[whole] = _log_density(Z[whole], Theta)
+    Sigma = np.eye(n) if whole.all() else np.linalg.inv(Theta)
+    for pattern in np.unique(seen[~whole], axis=0):  # rows that lack the same entries, together
+        rows = (seen == pattern).all(axis=1)
+        out[rows] = _log_density(
+            Z[np.ix_(rows, pattern)], np.linalg.inv(Sigma[np.ix_(pattern, pattern)])
+        )
+    return out
+
+
+def _log_density(Z: Matrix, Theta: Matrix) -> Matrix:
+    _, log_det = np.linalg.slogdet(Theta)
+    return np.asarray(0.5 * (log_det - ((Z @ Theta) * Z).sum(1) - Z.shape[1] * np.log(2 * np.pi)))
+
+
 def masked_precision(Theta_hat: Tensor, A_tilde: Tensor) -> Tensor:
     """Theta_tilde = Theta_hat * (A_tilde + I), for graphs (..., n, n). Eq. (25)."""
     return Theta_hat * (A_tilde + torch.eye(len(Theta_hat)).to(Theta_hat))

@@ -183,12 +183,13 @@ def hide(
 def guessed_rate(known: Matrix) -> float:
     """Edges among the known pairs, pulled to one in five as if five more pairs were known.
 
-    A list of edges alone does not tell how many there are: they are known because they are
-    edges. Then it is one in five.
+    A list of edges does not tell how many there are: they are known because they are edges.
+    So edges count only as far as as many absent pairs are known.
     """
     a = vech(known)
-    edges, gaps = float((a == 1).sum()), float((a == 0).sum())
-    return (edges + 1) / (edges + gaps + 5) if gaps else 0.2
+    gaps = float((a == 0).sum())
+    edges = min(float((a == 1).sum()), gaps)
+    return (edges + 1) / (edges + gaps + 5)
 
 
 @dataclass(frozen=True, eq=False)

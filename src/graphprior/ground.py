@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
 from graphprior.evidence import Evidence
 from graphprior.fit_check import PriorGain
-from graphprior.graphs import Problem
+from graphprior.graphs import Problem, guessed_rate
 from graphprior.moments import missing_notes
+from graphprior.prior.exact import IndependentEdges
 from graphprior.transforms import far_from_gaussian
 
 
@@ -16,8 +19,12 @@ def weak_ground(
     gain: PriorGain | None,
     assume_centered: bool = False,
     temper: bool = False,
+    prior: Any = None,
 ) -> list[str]:
-    """A line for each reason to doubt; none where there is none."""
+    """A line for each reason to doubt; none where there is none.
+
+    ``prior`` is what the user gave.
+    """
     lines = missing_notes(problem, assume_centered)
     if not problem.U.any():
         lines.append(
@@ -28,12 +35,8 @@ def weak_ground(
             "temper=True did nothing: the prior could not be checked, which takes one that answers "
             "evidence and more known pairs or data"
         )
-    if (problem.known == 1).any() and not (problem.known[problem.O] == 0).any():
-        lines.append(
-            "all known pairs are edges, which does not tell how common edges are: independent "
-            "edges begin at one in five, and a learned prior, which takes known pairs for a random "
-            "part of the graph, expects too many; name some absent pairs if you can"
-        )
+    if not isinstance(prior, IndependentEdges):  # that one has been told how common edges are
+        lines += _listed_edges(problem, prior is None)
     words: list[str | None] = []
     if isinstance(data, Evidence):
         words = [_copies(problem, assume_centered), *data.weaknesses(problem.names)]
@@ -42,6 +45,25 @@ def weak_ground(
     misfit = None if gain is None else gain.misfit()
     shape = None if data is None else far_from_gaussian(problem.X, problem.names)
     return lines + [line for line in (*words, misfit, shape) if line]
+
+
+def _listed_edges(problem: Problem, guessed: bool) -> list[str]:
+    """A line where what is known looks like a list of edges."""
+    edges, gaps = ((problem.known[problem.O] == a).sum() // 2 for a in (1, 0))
+    if edges <= gaps or not problem.U.any():
+        return []
+    what = f"{edges} of the known pairs are edges and {gaps} are not" if gaps else (
+        "all known pairs are edges"
+    )  # fmt: skip
+    then = (
+        f"independent edges begin at {guessed_rate(problem.known):.2f}" if guessed else
+        "a learned prior, which takes known pairs for a random part of the graph, may expect too "
+        "many"
+    )  # fmt: skip
+    return [
+        f"{what}: a list of edges does not tell how common they are, and {then}; name absent "
+        "pairs as well if you can"
+    ]
 
 
 def _copies(problem: Problem, assume_centered: bool) -> str | None:

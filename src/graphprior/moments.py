@@ -245,8 +245,9 @@ def _strangers(problem: Problem) -> list[str]:
     if not len(few):
         return []
     named = [f"{problem.names[rows[p]]} - {problem.names[cols[p]]}" for p in few[:5]]
+    least, most = int(together[few].min()), int(together[few].max())
+    rows_seen = f"{least}" if least == most else f"{least} to {most}"
     return [
-        f"{', '.join(named)}{', ...' if len(few) > 5 else ''}: seen together in "
-        f"{int(together[few].min())} to {int(together[few].max())} rows; do not trust what is "
-        "said of them"
+        f"{', '.join(named)}{', ...' if len(few) > 5 else ''}: seen together in {rows_seen} rows; "
+        "do not trust what is said of them"
     ]

@@ -45,7 +45,8 @@ def _refuse_counter(table: pd.DataFrame, path: str | Path) -> None:
         name = str(table.columns[0])
         raise GraphPriorError(
             f"{path}: column {name!r} counts the rows ({first.iloc[0]:g} to {first.iloc[-1]:g}): "
-            f"row labels are not data, remove them or give --index {name!r}"
+            f"row labels are not data, remove them or give --index {name!r}; "
+            "if it is a measurement, put another column first"
         )
 
 

@@ -173,7 +173,11 @@ def _draws(result: Result) -> Iterator[Check]:
     if r_hat is None or ess is None:
         few = M < FEW
         tail = ": a probability is known only to the width of its bounds." if few else "."
-        tail += " R-hat was not measured; `gibbs` with Sweeps(burn_in=5, keep=100) does."
+        if "r_hat" in facts:  # engine gibbs
+            tail += (
+                " R-hat was not measured: it takes several chains that keep at least ten sweeps "
+                "(in Python, sweeps=Sweeps(burn_in=5, keep=100))."
+            )
         yield Check("weak" if few else "note", "Draws", words + tail)
         return
     words += f"; R-hat of the number of edges {r_hat:.2f}, effective sample size {ess:.0f}"

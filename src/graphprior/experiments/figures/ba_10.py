@@ -24,7 +24,7 @@ EXPERIMENT = Comparison(
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
         budgets={
             "LPost": Budget(36, SOME_RATIOS),
-            "LPr": Budget(6),
+            "LPr": Budget(20),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },

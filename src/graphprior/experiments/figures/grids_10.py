@@ -24,7 +24,7 @@ EXPERIMENT = Comparison(
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
         budgets={
             "LPost": Budget(20, SOME_RATIOS),
-            "LPr": Budget(10),
+            "LPr": Budget(20),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },

@@ -98,7 +98,7 @@ def claim(
     hashes = prior_hashes(spec)
     if path.exists():
         theirs = json.loads(path.read_text())
-        has_units = any((out / name).exists() for name in (JOURNAL, SLOW))
+        has_units = any((out / file).exists() for file in (JOURNAL, SLOW))
         others = theirs["figure"] != name or identity(theirs["spec"]) != spec.identity
         bare = [] if methods is None and has_units else without_units(out, spec)
         anew = bare if methods is None else [m for m in bare if m in methods]

@@ -24,7 +24,7 @@ EXPERIMENT = Comparison(
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
             "LPost": Budget(100, SOME_RATIOS),
-            "LPr": Budget(20),
+            "LPr": Budget(100),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "langevin": Budget(20, SOME_RATIOS),
             "BDgraph": Budget(8, SOME_RATIOS),

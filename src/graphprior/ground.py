@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
@@ -9,7 +10,6 @@ from graphprior.evidence import Evidence
 from graphprior.fit_check import PriorGain
 from graphprior.graphs import Problem, guessed_rate
 from graphprior.moments import missing_notes
-from graphprior.prior.exact import IndependentEdges
 from graphprior.transforms import far_from_gaussian
 
 
@@ -35,7 +35,8 @@ def weak_ground(
             "temper=True did nothing: the prior could not be checked, which takes one that answers "
             "evidence and more known pairs or data"
         )
-    if not isinstance(prior, IndependentEdges):  # that one has been told how common edges are
+    # An exact prior has been told how common edges are.
+    if prior is None or isinstance(prior, str | Path) or getattr(prior, "card", None):
         lines += _listed_edges(problem, prior is None)
     words: list[str | None] = []
     if isinstance(data, Evidence):

@@ -509,7 +509,7 @@ def test_score_is_the_mean_log_density(rng):
 def test_score_of_rows_with_gaps_is_the_density_of_what_is_there(rng):
     X, new = rng.standard_normal((60, 4)), rng.standard_normal((6, 4))
     X[:, 1] += X[:, 0]
-    new[[0, 1, 3], [2, 2, 0]] = new[3, 1] = np.nan
+    new[[0, 1, 3], [2, 2, 0]] = new[3, 1] = new[5, :3] = np.nan
     model = PartialGGM(missing="em", random_state=0).fit(X)
     expected = []
     for row in new:

@@ -59,12 +59,8 @@ def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
 
 def row_log_densities(Z: Matrix, Theta: Matrix) -> Matrix:
     """log p of each row of ``Z`` (k, n) under N(0, inv(Theta)), of its entries that are not nan."""
-    n, seen = len(Theta), ~np.isnan(Z)
-    whole = seen.all(axis=1)
-    out = np.empty(len(Z))
-    out[whole] = _log_density(Z[whole], Theta)
-    Sigma = np.eye(n) if whole.all() else np.linalg.inv(Theta)
-    for pattern in np.unique(seen[~whole], axis=0):  # rows that lack the same entries, together
+    seen, Sigma, out = ~np.isnan(Z), np.linalg.inv(Theta), np.empty(len(Z))
+    for pattern in np.unique(seen, axis=0):  # rows that lack the same entries, together
         rows = (seen == pattern).all(axis=1)
         out[rows] = _log_density(
             Z[np.ix_(rows, pattern)], np.linalg.inv(Sigma[np.ix_(pattern, pattern)])

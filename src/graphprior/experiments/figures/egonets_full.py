@@ -17,6 +17,6 @@ EXPERIMENT = Comparison(
         k_per="node",
         methods=("direct", "gibbs", *SIMPLE, "LPost", *BOOTSTRAPPED),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={method: Budget(50, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
+        budgets={method: Budget(100, (1.8, 10.0)) for method in ("LPost", *BOOTSTRAPPED)},
     )
 )

@@ -19,6 +19,6 @@ EXPERIMENT = Comparison(
         metric="auc",
         methods=("direct", "gibbs", "direct(no data)", "LPost", "LPr", "LL"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={m: Budget(50, SOME) for m in ("LPost", "LPr", "LL")},
+        budgets={m: Budget(100, SOME) for m in ("LPost", "LPr", "LL")},
     )
 )

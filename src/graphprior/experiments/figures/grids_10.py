@@ -23,8 +23,8 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1),
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
         budgets={
-            "LPost": Budget(20, SOME_RATIOS),
-            "LPr": Budget(20),
+            "LPost": Budget(100, SOME_RATIOS),
+            "LPr": Budget(100),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },

@@ -176,14 +176,13 @@ class PlugInLikelihood:
         if self.floor is None:
             plain: Tensor = torch.linalg.inv(Theta_tilde)
             return plain
-        W = self.whitener
-        relative = W.mT @ Theta_tilde @ W
-        identity = torch.eye(len(W)).to(W)
-        low = torch.linalg.cholesky_ex(relative - self.floor * identity).info > 0
+        low = torch.linalg.cholesky_ex(Theta_tilde - self.floor * self.Theta_hat).info > 0
         # Eigenvalues cost ten times a Cholesky factor and few graphs need them late in a chain.
-        high = torch.where(low[..., None, None], identity, relative)
+        high = torch.where(low[..., None, None], self.Theta_hat, Theta_tilde)
         inverse = torch.cholesky_inverse(torch.linalg.cholesky_ex(high).L)
         if low.any():
-            mu, vectors = torch.linalg.eigh(relative[low])
-            inverse[low] = (vectors / mu.clamp(min=self.floor)[..., None, :]) @ vectors.mT
-        return W @ inverse @ W.mT
+            W = self.whitener
+            mu, vectors = torch.linalg.eigh(W.mT @ Theta_tilde[low] @ W)
+            V = W @ vectors
+            inverse[low] = (V / mu.clamp(min=self.floor)[..., None, :]) @ V.mT
+        return inverse

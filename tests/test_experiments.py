@@ -24,7 +24,7 @@ from graphprior.experiments.tuning import fit_penalty, fitted, tuning_units, tun
 from graphprior.metrics import auc, f1, split_metric
 from graphprior.noise import Schedule
 from graphprior.prior.store import shipped_priors
-from graphprior.work import Place
+from graphprior.work import Place, journal
 
 SMALL = Spec(
     name="small",
@@ -286,6 +286,14 @@ def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
     runs = json.loads((tmp_path / "one" / "run.json").read_text())["runs"]
     assert [r["methods"] for r in runs] == [["Threshold"], ["WGL"]]
     assert all(r["versions"]["numpy"] == np.__version__ for r in runs)
+
+
+def test_a_run_that_is_refused_is_not_told_of(tmp_path):
+    run(tmp_path, methods=("Threshold",))
+    before = (tmp_path / "run.json").read_bytes()
+    with journal(tmp_path / "units.jsonl"), pytest.raises(GraphPriorError, match="another run"):
+        run(tmp_path, methods=("WGL",))
+    assert (tmp_path / "run.json").read_bytes() == before
 
 
 def checked_out(run_folder):

@@ -112,8 +112,8 @@ class Comparison:
         methods, skipped = choose_methods(spec, options)
         claim(out, spec.name, spec, options.replace, methods)
         facts = {"methods": methods, "graphs": options.graphs, "full": options.full, "T": spec.T}
-        save_provenance(out, {**facts, "skipped": skipped})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
+            save_provenance(out, {**facts, "skipped": skipped})
             kept.results = own_units(out, spec)
             for line in skipped:
                 log.info(line)

@@ -80,8 +80,8 @@ class TuningFigure:
         spec = options.of(self.spec)
         spec.graph("train", 0)
         claim(out, self.name, spec, options.replace)
-        save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
         with log_file(out) as log, journal(out / JOURNAL) as kept:
+            save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
             tuned = tune_lasso(spec, self.lasso, kept, options.place, report)
             save_table(out / "rows.csv", tuning_rows(self.name, spec, self.lasso, kept))
             log.info("lambda(k): %s", json.dumps(asdict(tuned.penalty)))

@@ -19,6 +19,7 @@ ORDER = [
     "graphs",
     "statistics",
     "tables",
+    "independence",
     "observations",
     "known_files",
     "transforms",

@@ -237,13 +237,13 @@ def test_estimate_refuses_a_bad_option_and_writes_nothing(here, inputs, option, 
         (["--prior", "bare.safetensors"], "--nodes"),
         (["--compare", "missing"], "missing: no such file"),
         (["--compare", "none.json"], "none.json"),
-        (["--compare", "empty-graph.json"], "empty-graph.json"),
+        (["--compare", "empty-graph.json"], "expected graphs of at least 2 nodes"),
     ],
 )
 def test_sample_refuses_a_bad_option_and_writes_nothing(here, inputs, options, word):
     (inputs / "bare.safetensors").write_bytes((inputs / "tiny.safetensors").read_bytes())
     (inputs / "none.json").write_text("{}")
-    (inputs / "empty-graph.json").write_text('{"a": [[0, 1]], "b": []}')
+    (inputs / "empty-graph.json").write_text('{"b": []}')
     before = listing(inputs)
     words = ["sample", "--prior", "tiny.safetensors", "--count", "1", "--out", "drawn", *options]
     assert_refused(here(*words), word)
@@ -281,7 +281,20 @@ def test_train_tells_what_it_mended_and_left_out(here, tmp_path):
     assert "2 graphs of 2 to 2 nodes, density 1.000" in outcome.err
     assert "graphs of fewer than 2 nodes left out: 1; loops dropped: 1" in outcome.err
     facts = json.loads((tmp_path / "p.json").read_text())["graphs"]
-    assert facts["changes"] == {"graphs of fewer than 2 nodes left out": 1, "loops dropped": 1}
+    assert facts["changes"] == {
+        "copies of others, kept": 1, "graphs of fewer than 2 nodes left out": 1, "loops dropped": 1,
+    }  # fmt: skip
+    assert "on graphs held out" in outcome.err
+
+
+def test_graphs_that_train_takes_can_be_compared_with(here, inputs):
+    (inputs / "g.json").write_text('{"a": [[0, 1], [1, 2]], "b": [[0, 1], [1, 1]], "c": []}')
+    words = ["sample", "--prior", "tiny.safetensors", "--count", "1", "--out", "drawn"]
+    outcome = here(*words, "--compare", "g.json")
+    assert outcome.code == 0
+    assert "graphs of fewer than 2 nodes left out: 1; loops dropped: 1" in outcome.err
+    facts = json.loads((inputs / "drawn" / "statistics.json").read_text())
+    assert facts["given"]["density"] == pytest.approx((2 / 3 + 1) / 2)
 
 
 @pytest.mark.parametrize(
@@ -613,7 +626,10 @@ def wait_for_step(process, folder, step):
 def test_training_as_a_process_prints_json_alone_and_no_bar(uninterrupted):
     folder, (_, out, err) = uninterrupted
     assert strict_json(out) == read_card(folder / "prior.safetensors")
-    assert [line.split()[0] for line in err.splitlines()] == ["6", "102408", "wrote"]
+    first = [line.split()[0] for line in err.splitlines()]
+    best = strict_json(out)["validation"]["best"]
+    no_gain = best["unknown=0.5 no data"] >= best["rate unknown=0.5 no data"]
+    assert first == ["6", "102408", "on", *["note:"] * no_gain, "wrote"]
     assert listing(folder).keys() == {"graphs.npz", "prior.safetensors", "prior.json"}
 
 

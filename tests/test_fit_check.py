@@ -5,7 +5,7 @@ from scipy.special import expit, logit
 
 from enumeration import random_prior
 from graphprior import PartialGGM
-from graphprior.errors import GraphPriorWarning
+from graphprior.errors import GraphPriorWarning, notes
 from graphprior.evidence import data_evidence
 from graphprior.fit_check import LARGE, check_prior
 from graphprior.ggm import simulate_observations
@@ -222,3 +222,24 @@ def test_the_estimator_warns_and_tempering_reduces_the_harm(record_property):
         record_property(f"bits_{name}", np.mean(costs))
     assert (np.array(tempered) < plain).all()
     assert np.mean(fitting) < np.mean(tempered) < np.mean(plain) - 0.1
+
+
+@pytest.mark.parametrize(("n", "words"), [(3, "3 variables have too few pairs"), (20, None)])
+def test_a_learned_prior_that_cannot_be_checked_is_said_to_be(n, words):
+    X = np.random.default_rng(0).standard_normal((100, n))
+    with notes() as told:
+        PartialGGM("egonets", random_state=0).fit(X)
+    assert any("too few pairs to check" in line for line in told) == (words is not None)
+    assert words is None or any(line.startswith(words) for line in told)
+
+
+@pytest.mark.parametrize(("n", "unseen"), [(7, True), (8, False), (48, False), (50, True)])
+def test_a_size_far_from_the_examples_is_told(n, unseen):
+    """The examples of this prior have 16 to 24 nodes."""
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((n, n)) < 0.3, 1).astype(float)
+    known = np.where(rng.random((n, n)) < 0.5, np.nan, A + A.T)
+    known = np.triu(known, 1) + np.triu(known, 1).T
+    with notes() as told:
+        PartialGGM("egonets", random_state=0).fit(rng.standard_normal((20, n)), known=known)
+    assert any("learned from graphs of 16 to 24 nodes" in line for line in told) == unseen

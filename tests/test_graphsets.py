@@ -294,6 +294,24 @@ def test_a_header_of_an_edge_list_is_no_edge(tmp_path):
     assert read is None or len(read[0]) == 3
 
 
+HEADED = {
+    "from,to\na,b\nb,c\n": 3,
+    "Gene1\tGene2\nTP53\tMDM2\nMDM2\tAKT1\nAKT1\tTP53\n": 3,
+    "node_a node_b\nx y\n": 2,
+    "name other\n1 2\n2 3\n": 3,
+    "gene1 gene2\ngene3 gene4\n": 4,
+    "gene1 gene2\n": 2,
+    "a b\nc d\n": 4,
+}
+
+
+@pytest.mark.parametrize("content", HEADED)
+def test_columns_names_are_told_from_nodes(tmp_path, content):
+    (tmp_path / "g.tsv").write_text(content)
+    (A,) = read_graphs(tmp_path)
+    assert len(A) == HEADED[content]
+
+
 @pytest.mark.parametrize("name", ["empty", "unreadable"])
 def test_a_folder_without_graphs_is_refused_by_its_name(tmp_path, name):
     (tmp_path / name).mkdir()

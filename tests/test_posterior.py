@@ -2,7 +2,28 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from graphprior.engines.posterior import Posterior, share_interval
+from graphprior.engines.posterior import Posterior, chains_interval, share_interval
+
+
+def test_bounds_of_chains_hold_as_often_as_they_say(record_property):
+    rng = np.random.default_rng(0)
+    for p, spread in ((0.05, 20), (0.2, 5), (0.5, 5), (0.98, 100)):
+        means = rng.beta(p * spread, (1 - p) * spread, (10, 4000))
+        low, high = chains_interval(means)
+        held = np.mean((low <= p) & (p <= high))
+        record_property(f"bounds that hold at {p}", held)
+        assert 0.92 < held < 0.98
+        assert (low >= 0).all()
+        assert (high <= 1).all()
+    # Turned round they are the other's.
+    other = chains_interval(1 - means)
+    np.testing.assert_allclose([low, high], [1 - other[1], 1 - other[0]])
+
+
+def test_bounds_of_chains_that_agree_have_no_width_and_one_chain_tells_nothing():
+    means = np.tile([0.0, 0.3, 1.0], (4, 1))
+    np.testing.assert_allclose(chains_interval(means), [means[0], means[0]])
+    np.testing.assert_array_equal(chains_interval(means[:1]), [np.zeros(3), np.ones(3)])
 
 
 @pytest.mark.parametrize("M", [1, 5, 10, 50])

@@ -120,6 +120,14 @@ def test_known_pairs_are_written_as_known(result, model):
     assert (table["high"] == table["probability"]).all()
 
 
+def test_without_draws_no_bounds_are_written():
+    X = np.random.default_rng(0).standard_normal((50, 6))
+    table = PartialGGM(random_state=0).fit(X).to_pandas()
+    assert not {"low", "high"} & set(table)
+    drawn = PartialGGM(engine="gibbs", random_state=0).fit(X).to_pandas()
+    assert ((drawn["low"] < drawn["probability"]) & (drawn["probability"] < drawn["high"])).all()
+
+
 def test_the_graph_file_is_the_estimated_graph(result, model):
     graph = nx.read_graphml(result / "graph.graphml")
     A = nx.to_numpy_array(graph, nodelist=model.problem_.names, weight=None)

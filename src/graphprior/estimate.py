@@ -22,6 +22,7 @@ from graphprior.evidence import Evidence, data_evidence
 from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
 from graphprior.ground import weak_ground
+from graphprior.independence import row_facts
 from graphprior.moments import missing_facts, moments
 from graphprior.noise import Schedule
 from graphprior.parameters import check_parameters, generator, refuse_misplaced
@@ -90,8 +91,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         Known pairs have their value, 0 or 1. Pairs that the bootstrap fixed
         have its share.
     edge_intervals_ : (2, n, n) array
-        Bounds (95%) of what they would be with endless draws. They do not know
-        whether prior and likelihood are right.
+        Bounds (95%) of what they would be with endless draws, from those drawn ("direct" draws
+        none: the probabilities). They do not know whether prior and likelihood are right.
     adjacency_ : (n, n) array
         The estimated graph, at threshold_; pairs that the bootstrap fixed as it fixed them.
     precision_, covariance_, location_ : arrays
@@ -108,8 +109,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     prior_gain_ : PriorGain or None
         What the prior is worth on this problem, in bits for each pair.
     diagnostics_ : dict
-        How the estimate was reached: whether the MLE exists, shrinkage,
-        indefinite Theta_tilde.
+        Size of the problem, and how the estimate was reached.
     notes_ : list of str
         What a user should know before trusting the result; warned of too.
     prior_card_ : dict or None
@@ -193,7 +193,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             self.prior_used_ = self._prior(problem, prior, data, rng)
             posterior = run(problem, self.prior_used_, data, rng, self._settings())
         self._set_result(problem, posterior, data, A_boot)
-        told = self.prior_gain_, self.assume_centered, self.temper, self.prior
+        told = self.prior_gain_, self.assume_centered, self.temper, self.prior, self.prior_card_
         self.notes_ = weak_ground(self.problem_, data, *told)
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)
@@ -295,6 +295,6 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             "likelihood": self._likelihood_used,
             "precision_shrinkage": refit.shrinkage,
             "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
-            **({} if data is None else data.facts()),
+            **({} if data is None else row_facts(self.problem_.X) | data.facts()),
             **posterior.diagnostics,
         }

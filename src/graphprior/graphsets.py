@@ -22,6 +22,7 @@ from graphprior.guards import guarded, read_arrays, read_graphml
 from graphprior.guards import read_json as parse_json
 
 EDGE_LISTS = (".edgelist", ".edges", ".txt", ".csv", ".tsv")
+HEADERS = {("source", "target"), ("from", "to")}
 
 
 def read_npz(path: Path, changes: Changes | None = None) -> list[Matrix]:
@@ -147,14 +148,27 @@ def read_edge_list(path: Path, changes: Changes | None = None) -> Matrix:
 
 
 def _has_header(lines: list[str]) -> bool:
-    """Whether the first line names columns: "source target", or words above numbers only."""
-    rows = [line.split("#")[0].replace(",", " ").split() for line in lines]
+    """Whether the first line names columns: "source target", "gene1 gene2", words above numbers."""
+    rows = [line.split("#")[0].replace(",", " ").lower().split() for line in lines]
     if not rows or len(rows[0]) != 2:
         return False
     below = [word for row in rows[1:] for word in row]
-    numbered = bool(below) and all(word.lstrip("-").isdigit() for word in below)
-    words = not any(word.lstrip("-").isdigit() for word in rows[0])
-    return [word.lower() for word in rows[0]] == ["source", "target"] or (numbered and words)
+    if tuple(rows[0]) in HEADERS:
+        return True
+    if not below:
+        return False
+    stem = _twins(*rows[0])
+    if stem and not any(word.startswith(stem) for word in below):
+        return True
+    numbers = [word.lstrip("-").isdigit() for word in below]
+    return all(numbers) and not any(word.lstrip("-").isdigit() for word in rows[0])
+
+
+def _twins(one: str, two: str) -> str | None:
+    """What gene1 and gene2, or node_a and node_b, have in common; None where they are no twins."""
+    stem, ends = one[:-1], one[-1] + two[-1]
+    is_word = len(stem) > 1 and stem.rstrip("_.-").isalpha()
+    return stem if is_word and two[:-1] == stem and ends in ("12", "ab") else None
 
 
 def _with_networkx(read: Callable[[Path], Any]) -> Callable[[Path, Changes | None], Matrix]:

@@ -7,10 +7,14 @@ from typing import Any
 
 from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
 from graphprior.evidence import Evidence
-from graphprior.fit_check import PriorGain
+from graphprior.fit_check import FEWEST, PriorGain
 from graphprior.graphs import Problem, guessed_rate
+from graphprior.independence import dependent_rows
 from graphprior.moments import missing_notes
+from graphprior.prior.card import card_sizes
 from graphprior.transforms import far_from_gaussian
+
+UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
 
 
 def weak_ground(
@@ -20,10 +24,11 @@ def weak_ground(
     assume_centered: bool = False,
     temper: bool = False,
     prior: Any = None,
+    card: Any = None,
 ) -> list[str]:
     """A line for each reason to doubt; none where there is none.
 
-    ``prior`` is what the user gave.
+    ``prior`` is what the user gave, ``card`` that of the one used.
     """
     lines = missing_notes(problem, assume_centered)
     if not problem.U.any():
@@ -38,14 +43,36 @@ def weak_ground(
     # An exact prior has been told how common edges are.
     if prior is None or isinstance(prior, str | Path) or getattr(prior, "card", None):
         lines += _listed_edges(problem, prior is None)
+    if card is not None and problem.U.any():
+        lines += _unlike_examples(problem, card, gain is None and isinstance(data, Evidence))
     words: list[str | None] = []
     if isinstance(data, Evidence):
         words = [_copies(problem, assume_centered), *data.weaknesses(problem.names)]
     if isinstance(data, PrecisionEstimate):
         words = [weakness(problem, data, assume_centered)]
     misfit = None if gain is None else gain.misfit()
-    shape = None if data is None else far_from_gaussian(problem.X, problem.names)
-    return lines + [line for line in (*words, misfit, shape) if line]
+    words.append(misfit)
+    if data is not None:
+        words += dependent_rows(problem.X, problem.names)
+        words.append(far_from_gaussian(problem.X, problem.names))
+    return lines + [line for line in words if line]
+
+
+def _unlike_examples(problem: Problem, card: Any, unchecked: bool) -> list[str]:
+    """A line where a learned prior is asked for what it may not know, and nothing checks it."""
+    sizes, n, lines = card_sizes(card), problem.n, []
+    if sizes and not min(sizes) / UNSEEN <= n <= UNSEEN * max(sizes):
+        lines.append(
+            f"the prior learned from graphs of {min(sizes)} to {max(sizes)} nodes and this one has "
+            f"{n}: what holds at one size may not at another; see what it gains (prior_gain_)"
+        )
+    few = max(problem.O.sum(), problem.U.sum()) // 2 < FEWEST
+    if few and unchecked:
+        lines.append(
+            f"{n} variables have too few pairs to check whether the prior fits: what it adds to "
+            "the data cannot be judged here; compare with no prior"
+        )
+    return lines
 
 
 def _listed_edges(problem: Problem, guessed: bool) -> list[str]:

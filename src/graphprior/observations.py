@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from graphprior.errors import GraphPriorError
+from graphprior.independence import counters
 from graphprior.tables import Header, read_table
 
 
@@ -41,7 +42,7 @@ def read_observations(
 def _refuse_counter(table: pd.DataFrame, path: str | Path) -> None:
     """A first column that counts the rows holds their labels."""
     first = table.iloc[:, 0]
-    if len(first) >= 5 and (np.diff(first) == 1).all():
+    if counters(first.to_numpy()[:, None])[0]:
         name = str(table.columns[0])
         raise GraphPriorError(
             f"{path}: column {name!r} counts the rows ({first.iloc[0]:g} to {first.iloc[-1]:g}): "

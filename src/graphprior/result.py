@@ -114,12 +114,14 @@ class Result:
         """Every pair, likeliest first."""
         rows, cols = pairs(len(self.names))
         names = np.array(self.names, dtype=object)
+        low, high = self.edge_intervals[:, rows, cols]
+        # Without draws there are no bounds from drawing, which is not a width of zero.
+        bounds = {"low": low, "high": high} if len(self.samples) else {}
         columns = {
             "source": names[rows],
             "target": names[cols],
             "probability": self.edge_probabilities[rows, cols],
-            "low": self.edge_intervals[0, rows, cols],
-            "high": self.edge_intervals[1, rows, cols],
+            **bounds,
             "edge": self.adjacency[rows, cols].astype(int),
             "known": self.O[rows, cols].astype(int),
             "partial_correlation": self.partial_correlations[rows, cols],

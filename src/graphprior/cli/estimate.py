@@ -11,6 +11,7 @@ from graphprior.cli.cohort import estimate_each
 from graphprior.cli.common import check_seed, console, new_folder, print_json, progress
 from graphprior.cohort import Cohort, find_tables
 from graphprior.engines.langevin import Progress
+from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimate import PartialGGM
 from graphprior.inputs import Given, Reading, estimate_facts
@@ -81,7 +82,10 @@ def _why(row: Any) -> str:
     """Log-odds behind a probability where there are some, else the range that the draws allow."""
     if not hasattr(row, "prior_log_odds"):
         return f" ({row.low:.2f} to {row.high:.2f})"
-    return f" (log-odds: prior {row.prior_log_odds:+.1f}, data {row.data_log_odds:+.1f})"
+    told = {name: getattr(row, f"{name}_log_odds") for name in Reasons._fields}
+    always = ("prior", "data")
+    shown = [f"{n} {v:+.1f}" for n, v in told.items() if n in always or abs(v) >= 0.05]
+    return f" (log-odds: {', '.join(shown)})"
 
 
 def estimate_command(

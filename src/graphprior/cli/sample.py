@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,8 +22,9 @@ from graphprior.cli.common import (
 )
 from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError
+from graphprior.graph_objects import Changes
 from graphprior.graphs import Matrix
-from graphprior.graphsets import read_graphs, write_npz
+from graphprior.graphsets import changes_in_words, drop_small, read_graphs, write_npz
 from graphprior.noise import Schedule
 from graphprior.plots.answers import plot_degree_histograms
 from graphprior.prior.store import load_prior, read_card
@@ -55,6 +57,18 @@ def comparison_table(drawn: dict[str, Any], real: dict[str, Any]) -> Table:
     distance = histogram_distance(drawn["degree_histogram"], real["degree_histogram"])
     table.add_row("distance of degree histograms", f"{distance:.3f}", "")
     return table
+
+
+def _real(compare: Path) -> list[Matrix]:
+    """Graphs to set the drawn ones beside, read as `train` reads them."""
+    changes: Changes = Counter()
+    real = drop_small(read_graphs(compare, changes), changes)
+    if not real:
+        raise GraphPriorError(f"--compare {compare}: expected graphs of at least 2 nodes")
+    if any(changes.values()):
+        words = f"note: {compare}: {changes_in_words(changes)} (graphs each)"
+        console().print(words, style="yellow")
+    return real
 
 
 def write_drawn(out: Path, graphs: list[Matrix], facts: dict[str, Any]) -> None:
@@ -94,9 +108,7 @@ def sample_command(
     check_seed(seed)
     if count < 1:
         raise GraphPriorError(f"--count {count}: at least one graph must be drawn")
-    network, real = load_prior(prior), None if compare is None else read_graphs(compare)
-    if real is not None and (not real or min(map(len, real)) < 2):
-        raise GraphPriorError(f"--compare {compare}: expected graphs of at least 2 nodes")
+    network, real = load_prior(prior), None if compare is None else _real(compare)
     card = read_card(prior)
     sizes = draw_sizes(card, nodes, count, seed)
     schedule = Schedule.linear() if paper_schedule else None

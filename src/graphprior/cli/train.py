@@ -26,7 +26,12 @@ from graphprior.errors import GraphPriorError
 from graphprior.graph_objects import Changes
 from graphprior.graphs import Matrix
 from graphprior.graphsets import changes_in_words, drop_small, read_graphs
-from graphprior.prior.card import describe_graphs, graphs_hash, training_card
+from graphprior.prior.card import (
+    bits_without_data,
+    describe_graphs,
+    graphs_hash,
+    training_card,
+)
 from graphprior.prior.edp_gnn import count_parameters
 from graphprior.prior.protocol import EvidencePrior
 from graphprior.prior.store import load_checkpoint, save_checkpoint, save_prior
@@ -79,6 +84,8 @@ def _graphs(graphs: Path, count: int, seed: int) -> Examples:
     # A card travels: it names a relative path as given, never a folder of this machine.
     source = graphs.name if graphs.is_absolute() else graphs.as_posix()
     kept = drop_small(read_graphs(graphs, changes), changes)
+    # Graphs held out for validation may then be among those learned from.
+    changes["copies of others, kept"] += len(kept) - len({graphs_hash([A]) for A in kept})
     return Examples(source, [source], check_graphs(kept), changes)
 
 
@@ -195,6 +202,7 @@ def train_command(
         )
         raise typer.Exit(130)
     card = _save(out, found, facts, config, state)
+    _say_what_was_learned(card)
     console().print(f"wrote {out} and {out.with_suffix('.json')}")
     if as_json:
         print_json(card)
@@ -206,6 +214,23 @@ def _check_options(out: Path, kind: str, seed: int) -> None:
     check_seed(seed)
     if kind not in OBJECTIVES:
         raise GraphPriorError(f"--kind {kind}: expected one of {', '.join(OBJECTIVES)}")
+
+
+def _say_what_was_learned(card: dict[str, Any]) -> None:
+    """How well it predicts graphs that were held out; a word where that is worth nothing."""
+    bits = bits_without_data(card)
+    if bits is None:
+        return
+    console().print(
+        f"on graphs held out, half of the pairs unknown and no data, it needs {bits[0]:.3f} bits a "
+        f"pair, the edge rate {bits[1]:.3f}"
+    )
+    if bits[0] >= bits[1]:
+        console().print(
+            "note: it learned nothing that the edge rate does not tell: give it more steps or "
+            "more graphs, or use no prior",
+            style="yellow",
+        )
 
 
 def _save(

@@ -17,10 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from arviz_stats.base.array import array_stats
-from scipy.stats import t as student
 
 from graphprior.engines.direct import Progress, certain_log_odds, hidden_log_odds, reason
-from graphprior.engines.posterior import Posterior, Reasons, Trace
+from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix, pairs, unknown_mask
@@ -137,9 +136,7 @@ def sample(
     chains = _Chains(known, prior, evidence, told, rng.spawn(M), device)
     drawn_with, trace = _run(chains, sweeps, reasons, progress)
     P = _fill(known, drawn_with.mean((0, 1)))
-    spread = drawn_with.mean(1).std(0, ddof=1) if M > 1 else np.full(drawn_with.shape[-1], 0.5)
-    half = student.ppf(0.975, max(M - 1, 1)) * spread / np.sqrt(M)
-    low, high = (_fill(known, np.clip(drawn_with.mean((0, 1)) + s * half, 0, 1)) for s in (-1, 1))
+    low, high = (_fill(known, bound) for bound in chains_interval(drawn_with.mean(1)))
     samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
     diagnostics = {
         "passes": sweeps.passes(len(chains.rows)),

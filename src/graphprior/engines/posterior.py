@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv
+from scipy.special import betaincinv, expit, logit
+from scipy.stats import t as student
 
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix
@@ -49,7 +50,8 @@ class Posterior:
     """Edge probabilities, how well they are known, the graphs drawn, how the engine fared.
 
     ``low`` and ``high`` bound what the probabilities would be with endless
-    draws; an engine that draws nothing has no samples and equal bounds.
+    draws; an engine that draws nothing has no samples and nothing to bound, so
+    they are the probabilities themselves.
     ``evidence`` is the data's, informed by the prior, that ``reasons`` speak of.
     ``trace`` (M, times) counts the edges among the pairs drawn, chain by chain:
     of `gibbs` at the start and after each sweep, of `langevin` after each level.
@@ -87,4 +89,22 @@ def share_interval(share: Matrix, M: int | Matrix, level: float = 0.95) -> tuple
     hits, tail = np.round(share * M), (1 - level) / 2
     low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), M - hits + 1, tail), 0.0)
     high = np.where(hits < M, betaincinv(hits + 1, np.maximum(M - hits, 1), 1 - tail), 1.0)
+    return low, high
+
+
+def chains_interval(means: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix]:
+    """Bounds of probabilities from their means in M independent chains (M, m).
+
+    Student's, from how far the chains are apart, on the scale of log-odds, where
+    means near 0 or 1 are less skewed. They hold if the chains have forgotten
+    their start. One chain tells nothing.
+    """
+    M, p = len(means), means.mean(axis=0)
+    if M < 2:
+        return np.zeros_like(p), np.ones_like(p)
+    half = student.ppf((1 + level) / 2, M - 1) * means.std(axis=0, ddof=1) / np.sqrt(M)
+    inside = (p > 0) & (p < 1)
+    centre = logit(np.where(inside, p, 0.5))
+    half = half / np.where(inside, p * (1 - p), 1.0)
+    low, high = (np.where(inside, expit(centre + side * half), p) for side in (-1, 1))
     return low, high

@@ -41,6 +41,24 @@ def describe_graphs(
     }
 
 
+def card_sizes(card: Any) -> list[int]:
+    """Numbers of nodes of the training graphs; anyone may write a card, so there may be none."""
+    graphs = card.get("graphs") if isinstance(card, dict) else None
+    sizes = graphs.get("sizes") if isinstance(graphs, dict) else None
+    return [int(size) for size in sizes or () if str(size).isdigit()]
+
+
+def bits_without_data(card: Any) -> tuple[float, float] | None:
+    """Bits that the prior and the edge rate need for a pair, half of them unknown, no data."""
+    best: Any = card
+    for key in ("validation", "best"):
+        best = best.get(key) if isinstance(best, dict) else None
+    keys = ("unknown=0.5 no data", "rate unknown=0.5 no data")
+    found = [best.get(key) for key in keys] if isinstance(best, dict) else []
+    numbers = [float(bits) for bits in found if isinstance(bits, int | float)]
+    return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
 def training_card(
     kind: str,
     facts: dict[str, Any],

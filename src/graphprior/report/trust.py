@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphprior.independence import INFLATION
+from graphprior.prior.card import bits_without_data, card_sizes
 from graphprior.prior.training import OBJECTIVES
 from graphprior.result import Result
 
@@ -67,6 +69,7 @@ def _observations(result: Result) -> Iterator[Check]:
     if result.diagnostics.get("missing_entries"):
         k = result.diagnostics["effective_k"]
         words += f" With what is missing they are worth {k:.1f} complete ones."
+    inflation = result.diagnostics.get("row_inflation", 1.0)
     if result.diagnostics["likelihood"] is None:
         yield Check("note", "Observations", words + " The data were not asked: the prior alone.")
     elif k <= n:
@@ -76,6 +79,9 @@ def _observations(result: Result) -> Iterator[Check]:
             words + " Fewer observations than variables: without a prior no such covariance can "
             "be inverted, so the answer leans on assumptions.",
         )
+    elif inflation >= INFLATION:
+        words += f" They depend on each other and tell about as much as {k / inflation:.0f}."
+        yield Check("weak", "Observations", words)
     else:
         level: Level = "good" if k >= 5 * n else "note"
         yield Check(level, "Observations", words)
@@ -92,7 +98,7 @@ def _prior_fit(result: Result) -> Iterator[Check]:
         yield Check("note", "Fit of the prior", words + "; its fit is not measured.")
         return
     bits, error = gain["bits"], gain["standard_error"]
-    what = "known pairs that were hidden from it" if gain["known"] else "the data's evidence"
+    what = "known pairs that were hidden from it" if gain["known"] else "pairs' evidence"
     words = (
         f"On {gain['pairs']} {what} it gains {bits:.3f} ± {error:.3f} (s.e.) bits a pair "
         "over the edge rate alone"
@@ -101,6 +107,8 @@ def _prior_fit(result: Result) -> Iterator[Check]:
         yield Check("good", "Fit of the prior", words + ": it knows graphs like this one.")
     elif bits > 0:
         yield Check("weak", "Fit of the prior", words + ": weak, no gain is as likely.")
+    elif bits > -error:
+        yield Check("weak", "Fit of the prior", words + ": it does not help here.")
     else:
         yield Check("weak", "Fit of the prior", words + ": it does not fit this problem.")
 
@@ -110,7 +118,7 @@ def _prior_card(result: Result) -> Iterator[Check]:
     card, title = result.card, "Where the prior comes from"
     if card is None:
         return
-    sizes = [int(size) for size in _at(card, "graphs", "sizes") or () if str(size).isdigit()]
+    sizes = card_sizes(card)
     name, count = _at(card, "name") or "The prior", _number(card, "graphs", "count")
     n, validation = len(result.names), _validation(card)
     if not sizes:
@@ -118,7 +126,10 @@ def _prior_card(result: Result) -> Iterator[Check]:
         return
     words = f"“{name}” learned from {'' if count is None else f'{count:g} '}graphs of "
     words += f"{min(sizes)} to {max(sizes)} nodes. {validation}"
-    if min(sizes) <= n <= max(sizes):
+    bits = bits_without_data(card)
+    if bits is not None and bits[0] >= bits[1]:
+        yield Check("weak", title, words + " It learned nothing that the edge rate does not tell.")
+    elif min(sizes) <= n <= max(sizes):
         yield Check("note", title, words)
     else:
         unseen = f" This graph has {n} nodes, a size that it never saw."
@@ -146,13 +157,10 @@ def _validation(card: dict[str, Any]) -> str:
     if kind is None or kind.unit != "bits":
         return f"Its loss on graphs that it did not see is {loss:.3f}."
     words = f"On graphs that it did not see it needs {loss:.3f} bits for an unknown pair"
-    half, rate = (
-        _number(card, "validation", "best", f"{whose}unknown=0.5 no data")
-        for whose in ("", "rate ")
-    )
-    if half is not None and rate is not None:
-        words += f"; with half of the pairs unknown and no data {half:.3f}, where the edge rate "
-        words += f"needs {rate:.3f}"
+    bits = bits_without_data(card)
+    if bits is not None:
+        words += f"; with half of the pairs unknown and no data {bits[0]:.3f}, where the edge rate "
+        words += f"needs {bits[1]:.3f}"
     return words + "."
 
 

@@ -90,7 +90,7 @@ def test_names_keep_odd_letters_and_lose_space_around_them(tmp_path, rng):
         ("a,b\n1,2\n3,4,5\n", r"x\.csv is not a table .*line 3"),
         ("a,b\n1,2,3\n4,5,6\n7,8,1\n", r"x\.csv: the header has 2 names but rows have 3 values"),
         ('a,b\n"1,2\n', r"x\.csv is not a table"),
-        (b"\xff\xfe\x00a", r"x\.csv is not a table"),
+        (b"\xff\xfe\x00a", r"x\.csv is not text in UTF-8"),
     ],
 )
 def test_observations_that_cannot_be_used_are_refused(tmp_path, content, message):
@@ -190,7 +190,7 @@ def test_variables_may_be_called_source_and_target(tmp_path, rng):
         ("source,target,present\na,b\n", r"k\.csv row 2: present = ''"),
         ("source,target,present\na,b,1\nb,a,0\n", r"k\.csv row 3 contradicts .*'b' and 'a'"),
         ("source,target,present\na,b,1,1\n", r"k\.csv"),
-        (b"\xff\xfe\x00a", r"k\.csv is not a table"),
+        (b"\xff\xfe\x00a", r"k\.csv is not text in UTF-8"),
     ],
 )
 def test_a_known_part_that_cannot_be_used_is_refused(tmp_path, content, message):
@@ -254,3 +254,19 @@ def test_a_first_column_that_counts_the_rows_is_refused_until_it_is_named(tmp_pa
     with refused("column 'id' counts the rows.*--index 'id'"):
         read_observations(path)
     assert list(read_observations(path, index="id").columns) == ["a", "b"]
+
+
+def test_capitals_do_not_make_an_edge_table_a_matrix(tmp_path):
+    plain, capitals = (
+        read_known(write(tmp_path, "k.csv", f"{header}\nx,y,1\n"), ["x", "y", "z"])
+        for header in ("source,target,present", "Source,TARGET,Present")
+    )
+    np.testing.assert_array_equal(plain, capitals)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "latin-1"])
+def test_a_file_in_another_encoding_is_refused_with_what_to_do(tmp_path, encoding):
+    path = tmp_path / "x.csv"
+    path.write_bytes("größe,b\n1,2\n2,1\n".encode(encoding))
+    with pytest.raises(GraphPriorError, match="not text in UTF-8: save it as such"):
+        read_observations(path)

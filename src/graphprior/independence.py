@@ -68,10 +68,10 @@ def _order_words(order: Order, k: int, names: tuple[str, ...]) -> str:
     which = "all columns" if count == n else f"{count} of {n} columns ({_some(order, names)})"
     return (
         f"rows do not look independent: those near each other in the table are alike in {which} "
-        f"(correlation of neighbours {order.neighbours:.2f}), as in time series, batches or "
-        f"replicates. There {k} rows tell about as much as {k / order.inflation:.0f} independent "
-        "ones, so probabilities are too sure: take out trends or batch means, average replicates, "
-        f"or keep one row in {np.ceil(order.inflation):.0f}"
+        f"(correlation of neighbours {order.neighbours:.2f}), as in time series, batches, sorted "
+        f"groups or replicates. There {k} rows tell about as much as {k / order.inflation:.0f} "
+        "independent ones, so probabilities are too sure: take out trends or the means of batches "
+        f"and groups, average replicates, or keep one row in {np.ceil(order.inflation):.0f}"
     )
 
 

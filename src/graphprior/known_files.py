@@ -80,11 +80,13 @@ def _read(path: Path, names: Sequence[str], sheet: str | None) -> Told | Matrix:
             raise GraphPriorError(f"{path} has no sheets: --sheet is for .xlsx")
         return Told(*read_edge_table(_graphml_rows(path, names), names, path.name))
     header, cells = read_table(path, sheet, text=True)
-    cells.columns = pd.Index(header)
-    # A matrix of variables called source and target has a column more, the row names.
-    if _is_edge_table(header) and sorted(header[1:]) != sorted(names):
+    if sorted(header[1:]) == sorted(names):  # a matrix, be its variables called source and target
+        return _matrix(header, cells, names)
+    columns = [name.lower() for name in header]
+    if _is_edge_table(columns):
+        cells.columns = pd.Index(columns)
         return _edge_table(cells, names, path.name)
-    if ("source" in header or "target" in header) and sorted(header[1:]) != sorted(names):
+    if "source" in columns or "target" in columns:
         raise GraphPriorError(
             f"{path}: columns are {header}: an edge table has exactly source, target, "
             "and present or probability or both"

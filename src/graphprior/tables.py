@@ -83,7 +83,12 @@ def _word(cell: Any) -> str:
 def _read_text(path: Path, suffix: str, text: bool) -> tuple[Header, Cells]:
     content = gunzip(path) if suffix.endswith(".gz") else path.read_bytes()
     # Lines left empty at the top would make the header a row of data.
-    words = content.decode("utf-8-sig").lstrip("\r\n")
+    try:
+        words = content.decode("utf-8-sig").lstrip("\r\n")
+    except UnicodeDecodeError:
+        raise GraphPriorError(
+            f"{path} is not text in UTF-8: save it as such (in Excel: CSV UTF-8)"
+        ) from None
     separator = "\t" if suffix.startswith(".tsv") else guess_separator(words, path)
     options: dict[str, Any] = {"sep": separator, "header": None}
     as_words = {**options, "dtype": str, "keep_default_na": False}

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import logit
 from scipy.stats import t as student
 
 from enumeration import (
@@ -26,8 +27,9 @@ def gap(posterior, exact):
 
 def standard_error(posterior, M):
     """Of the probabilities, from the spread of the chains that the bounds are made of."""
-    P = posterior.edge_probabilities
-    return np.maximum(posterior.high - P, P - posterior.low) / student.ppf(0.975, M - 1)
+    P = np.clip(posterior.edge_probabilities, 1e-12, 1 - 1e-12)
+    width = logit(np.clip(posterior.high, 1e-12, 1 - 1e-12)) - logit(P)
+    return width * P * (1 - P) / student.ppf(0.975, M - 1)
 
 
 @pytest.mark.parametrize(

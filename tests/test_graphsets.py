@@ -300,6 +300,9 @@ HEADED = {
     "node_a node_b\nx y\n": 2,
     "name other\n1 2\n2 3\n": 3,
     "gene1 gene2\ngene3 gene4\n": 4,
+    "BRCA1 BRCA2\nTP53 MDM2\n": 4,
+    "\ufeff# made by hand\n\nfrom,to\na,b\n": 2,
+    "from to\n": 0,
     "gene1 gene2\n": 2,
     "a b\nc d\n": 4,
 }
@@ -307,7 +310,7 @@ HEADED = {
 
 @pytest.mark.parametrize("content", HEADED)
 def test_columns_names_are_told_from_nodes(tmp_path, content):
-    (tmp_path / "g.tsv").write_text(content)
+    (tmp_path / "g.tsv").write_text(content, encoding="utf-8")
     (A,) = read_graphs(tmp_path)
     assert len(A) == HEADED[content]
 

@@ -262,6 +262,8 @@ def test_a_size_that_the_prior_never_saw_is_weak():
         {"graphs": {"sizes": {"4": 1, "9": 3}}},
         {"graphs": "many", "validation": [1], "kind": 3, "name": None},
         {"graphs": {"sizes": ["small"]}, "validation": {"best": {"loss": "low"}}},
+        {"graphs": {"sizes": 20}},
+        {"graphs": {"sizes": {"²": 1}}},
         {"anything": "<hurt>"},
     ],
 )

@@ -194,7 +194,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             posterior = run(problem, self.prior_used_, data, rng, self._settings())
         self._set_result(problem, posterior, data, A_boot)
         told = self.prior_gain_, self.assume_centered, self.temper, self.prior, self.prior_card_
-        self.notes_ = weak_ground(self.problem_, data, *told)
+        self.notes_ = weak_ground(self.problem_, data, *told, self.diagnostics_.get("row_order"))
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)
         return self
@@ -295,6 +295,6 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             "likelihood": self._likelihood_used,
             "precision_shrinkage": refit.shrinkage,
             "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
-            **({} if data is None else row_facts(self.problem_.X) | data.facts()),
+            **({} if data is None else row_facts(problem.X, problem.names) | data.facts()),
             **posterior.diagnostics,
         }

@@ -23,6 +23,7 @@ from graphprior.guards import read_json as parse_json
 
 EDGE_LISTS = (".edgelist", ".edges", ".txt", ".csv", ".tsv")
 HEADERS = {("source", "target"), ("from", "to")}
+KINDS = {"node", "gene", "protein", "id", "name", "vertex", "variable", "var", "user", "person"}
 
 
 def read_npz(path: Path, changes: Changes | None = None) -> list[Matrix]:
@@ -128,13 +129,14 @@ def read_edge_list(path: Path, changes: Changes | None = None) -> Matrix:
     """One graph: a line for each edge, two node names apart by space, tab or comma."""
     graph = nx.Graph()
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except ValueError as error:
         raise GraphPriorError(f"{path.name} cannot be read: {error}") from None
-    if _has_header(lines):
-        lines[0] = ""
-    for number, line in enumerate(lines, start=1):
-        words = line.split("#")[0].replace(",", " ").split()
+    rows = [line.split("#")[0].replace(",", " ").split() for line in lines]
+    header = _header(rows)
+    for number, words in enumerate(rows, start=1):
+        if number - 1 == header:
+            continue
         if len(words) == 1:
             graph.add_node(words[0])
         elif len(words) == 2:
@@ -147,28 +149,21 @@ def read_edge_list(path: Path, changes: Changes | None = None) -> Matrix:
     return from_networkx(graph, path.name, changes)
 
 
-def _has_header(lines: list[str]) -> bool:
-    """Whether the first line names columns: "source target", "gene1 gene2", words above numbers."""
-    rows = [line.split("#")[0].replace(",", " ").lower().split() for line in lines]
-    if not rows or len(rows[0]) != 2:
-        return False
-    below = [word for row in rows[1:] for word in row]
-    if tuple(rows[0]) in HEADERS:
-        return True
-    if not below:
-        return False
-    stem = _twins(*rows[0])
-    if stem and not any(word.startswith(stem) for word in below):
-        return True
-    numbers = [word.lstrip("-").isdigit() for word in below]
-    return all(numbers) and not any(word.lstrip("-").isdigit() for word in rows[0])
-
-
-def _twins(one: str, two: str) -> str | None:
-    """What gene1 and gene2, or node_a and node_b, have in common; None where they are no twins."""
-    stem, ends = one[:-1], one[-1] + two[-1]
-    is_word = len(stem) > 1 and stem.rstrip("_.-").isalpha()
-    return stem if is_word and two[:-1] == stem and ends in ("12", "ab") else None
+def _header(rows: list[list[str]]) -> int | None:
+    """The row that names columns: "source target", "gene1 gene2", or words above numbers only."""
+    first, *rest = [t for t, row in enumerate(rows) if row] or [0]
+    if not rows or len(rows[first]) != 2:
+        return None
+    one, two = (word.lower() for word in rows[first])
+    numbered = [word.lstrip("-").isdigit() for t in rest for word in rows[t]]
+    words = not any(word.lstrip("-").isdigit() for word in rows[first])
+    if (one, two) in HEADERS or (words and numbered and all(numbered)):
+        return first
+    # Genes may be called BRCA1 and BRCA2, so only words that name a kind of node are taken.
+    is_twin = one[:-1] == two[:-1] and one[-1] + two[-1] in ("12", "ab")
+    is_kind = one[:-1].rstrip("_.-") in KINDS
+    again = any(word.lower().startswith(one[:-1]) for t in rest for word in rows[t])
+    return first if rest and is_twin and is_kind and not again else None
 
 
 def _with_networkx(read: Callable[[Path], Any]) -> Callable[[Path, Changes | None], Matrix]:

@@ -9,7 +9,7 @@ from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
 from graphprior.evidence import Evidence
 from graphprior.fit_check import FEWEST, PriorGain
 from graphprior.graphs import Problem, guessed_rate
-from graphprior.independence import dependent_rows
+from graphprior.independence import Order, dependent_rows
 from graphprior.moments import missing_notes
 from graphprior.prior.card import card_sizes
 from graphprior.transforms import far_from_gaussian
@@ -25,10 +25,12 @@ def weak_ground(
     temper: bool = False,
     prior: Any = None,
     card: Any = None,
+    order: dict[str, Any] | None = None,
 ) -> list[str]:
     """A line for each reason to doubt; none where there is none.
 
-    ``prior`` is what the user gave, ``card`` that of the one used.
+    ``prior`` is what the user gave, ``card`` that of the one used, ``order`` what `row_facts`
+    tells.
     """
     lines = missing_notes(problem, assume_centered)
     if not problem.U.any():
@@ -53,7 +55,8 @@ def weak_ground(
     misfit = None if gain is None else gain.misfit()
     words.append(misfit)
     if data is not None:
-        words += dependent_rows(problem.X, problem.names)
+        rows = None if order is None else Order(**order)
+        words += dependent_rows(problem.X, problem.names, rows)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]
 

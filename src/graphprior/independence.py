@@ -2,131 +2,148 @@
 
 Rows of a time series, of batches or of replicates tell less than their number
 says: edges between unrelated variables then look certain. What can be seen of
-it is rows that occur twice, and rows that are like those near them in the table.
-A column that counts the rows is no measurement at all.
+it is rows that occur twice, and rows that depend on those near them in the
+table. A column that counts the rows is no measurement at all.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.stats import chi2
+from scipy.fft import irfft, next_fast_len, rfft
+from scipy.special import ndtri
+from scipy.stats import chi2, rankdata
 
 from graphprior.checks import Matrix
 
 FEWEST = 20  # rows below which their order cannot be judged
 COUNTING = 5  # rows from which equal steps are no chance
-LAGS = 10  # of the test whether neighbours are alike
-DOUBT = 1e-5  # level of the test; it is approximate, and correlated columns reach .001
+LAGS = 10  # of the test whether rows depend on those near them
+FARTHEST = 1000  # rows that the dependence is followed over
+DOUBT = 1e-5  # level of the test; it is approximate, and strongly correlated columns reach .002
 COPIES = 0.02  # share of repeated rows that matters
-INFLATION = 1.5  # of the variance of a correlation: what matters, however sure it is
-
-Columns = npt.NDArray[np.intp]
+INFLATION = 1.3  # of the variance of a correlation: what matters, however sure it is
+SPARE = 2**22  # entries of a Fourier transform made at once
 
 
 class Order(NamedTuple):
-    """How alike rows near each other are: in which columns, and how many times too many they are.
+    """Rows that depend on those near them: in which columns, and how many times too many they are.
 
     ``inflation`` is that of the variance of a correlation between two such columns.
     """
 
-    columns: Columns
+    columns: list[str]
     neighbours: float
     inflation: float
 
 
-def dependent_rows(X: Matrix, names: tuple[str, ...]) -> list[str]:
+def row_facts(X: Matrix, names: Sequence[str]) -> dict[str, Any]:
+    """For diagnostics: the `Order` of the rows, None where nothing is seen."""
+    order = row_order(X, names)
+    return {"row_order": None if order is None else order._asdict()}
+
+
+def dependent_rows(X: Matrix, names: Sequence[str], order: Order | None) -> list[str]:
     """A sentence for each way in which the rows of X (k, n) are seen to be dependent."""
-    k, lines = len(X), []
-    for i in np.flatnonzero(counters(X)):
-        lines.append(
-            f"column {names[i]!r} moves by the same step in every row: a counter or a time is no "
-            "measurement, and takes part in edges as if it were one; leave it out"
-        )
+    lines = [
+        f"column {name!r} moves by the same step in every row: a counter or a time is no "
+        "measurement, and takes part in edges as if it were one; leave it out"
+        for name, counts in zip(names, counters(X), strict=True)
+        if counts
+    ]
     copies = repeated_rows(X)
-    if copies >= max(2, COPIES * k):
+    if copies >= max(2, COPIES * len(X)):
         lines.append(
-            f"{copies} of {k} rows repeat another row in every column: each counts as an "
+            f"{copies} of {len(X)} rows repeat another row in every column: each counts as an "
             "observation of its own, so probabilities are too sure; remove the copies"
         )
-    order = row_order(X)
-    if order is not None and order.inflation >= INFLATION:
-        lines.append(_order_words(order, k, names))
-    return lines
+    return lines if order is None else [*lines, _words(order, *X.shape)]
 
 
-def row_facts(X: Matrix) -> dict[str, float]:
-    """For diagnostics: how many times too many the rows are, 1 where nothing is seen of it."""
-    order = row_order(X)
-    return {"row_inflation": 1.0 if order is None else max(order.inflation, 1.0)}
-
-
-def _order_words(order: Order, k: int, names: tuple[str, ...]) -> str:
-    count, n = len(order.columns), len(names)
-    which = "all columns" if count == n else f"{count} of {n} columns ({_some(order, names)})"
+def _words(order: Order, k: int, n: int, most: int = 3) -> str:
+    """The order alone does not tell series from sorted groups, so each is said."""
+    count = len(order.columns)
+    some = ", ".join(order.columns[:most]) + (", ..." if count > most else "")
+    which = "all columns" if count == n else f"{count} of {n} columns ({some})"
     return (
-        f"rows do not look independent: those near each other in the table are alike in {which} "
-        f"(correlation of neighbours {order.neighbours:.2f}), as in time series, batches, sorted "
-        f"groups or replicates. There {k} rows tell about as much as {k / order.inflation:.0f} "
-        "independent ones, so probabilities are too sure: take out trends or the means of batches "
-        f"and groups, average replicates, or keep one row in {np.ceil(order.inflation):.0f}"
+        f"rows depend on those near them in the table, in {which} (correlation of neighbours "
+        f"{order.neighbours:.2f}). If they are in the order of time or of replicates, {k} tell no "
+        f"more than about {k / order.inflation:.0f} independent ones, and probabilities are too "
+        "sure: take out trends, average replicates, or keep fewer rows. If they are sorted by "
+        "groups, what tells the groups apart makes edges: take out the means of groups. If the "
+        "table was only sorted by a variable, nothing is wrong"
     )
 
 
-def _some(order: Order, names: tuple[str, ...], most: int = 3) -> str:
-    shown = ", ".join(names[i] for i in order.columns[:most])
-    return shown + (", ..." if len(order.columns) > most else "")
-
-
 def repeated_rows(X: Matrix) -> int:
-    """Complete rows that occur before; 0 where few distinct values make that likely by chance."""
+    """Complete rows that occur before; 0 where columns of few values may make that by chance."""
     rows = X[~np.isnan(X).any(axis=1)]
     if len(rows) < 2:
         return 0
-    distinct = np.unique(rows, axis=0)
+    distinct, times = np.unique(rows, axis=0, return_counts=True)
     # Chance that two rows agree, as if half of the columns told nothing new.
-    agree = 1.0
-    for column in distinct.T:
-        counts = np.unique(column, return_counts=True)[1]
-        agree *= float(np.sqrt(max((counts**2).sum() - len(column), 0.5)) / len(column))
+    agree = float(np.prod([np.sqrt(_ties(column)) for column in distinct.T]))
     by_chance = agree * len(rows) ** 2 / 2
-    return len(rows) - len(distinct) if by_chance < 0.01 else 0
+    return len(rows) - len(distinct) if (times * (times - 1) / 2).sum() > 3 * by_chance else 0
 
 
-def row_order(X: Matrix) -> Order | None:
-    """How rows depend on those near them; None where nothing is seen, or in one column only.
+def _ties(x: Matrix) -> float:
+    """Share of pairs of entries that are equal."""
+    times = np.unique(x, return_counts=True)[1]
+    return float((times * (times - 1)).sum() / max(len(x) * (len(x) - 1), 1))
+
+
+def row_order(X: Matrix, names: Sequence[str]) -> Order | None:
+    """How rows depend on those near them; None where it matters little, or in one column only.
 
     Whether is asked of all columns at once, by Ljung and Box's sums of squared
     autocorrelations. How much is Bartlett's formula: the correlation of two
     independent series varies 1 + 2 sum_l r_i(l) r_j(l) times as much as that of
-    independent rows. A counter is left out. Any other column in order is what the
-    table was sorted by; rows are then asked for what it does not explain.
+    independent rows (of replicates it sees a half to two thirds of the excess).
+    A counter is left out. Any other column in order is what the table was sorted
+    by; rows are then asked for what it does not explain.
     """
     k = len(X)
     if k < FEWEST:
         return None
-    Z = _standardised(X)
-    has_order, counts = _sorted(X), counters(X)
+    Z, counts = _standardised(X), counters(X)
+    has_order = np.array([_is_sorted(x) for x in X.T]) & ~counts
     there = np.flatnonzero(Z.any(axis=0) & ~has_order & ~counts)
     if len(there) < 2:
         return None
-    Z = _standardised(_unexplained(Z[:, there], Z[:, has_order & ~counts]))
-    r = _autocorrelations(Z, max(LAGS, k // 4))
-    box = k * (k + 2) * (r[:LAGS] ** 2 / (k - np.arange(1, LAGS + 1))[:, None]).sum(axis=0)
-    # The sums of correlated columns go together, and count as fewer of them.
+    Z = _standardised(_unexplained(Z[:, there], X[:, has_order]))
+    r = _autocorrelations(Z, min(max(LAGS, k // 4), FARTHEST))
     R = Z.T @ Z / k
-    columns = len(there) ** 2 / (R**4).sum()
-    if chi2.sf(box.mean() * columns, LAGS * columns) > DOUBT:
-        return None
-    alike = np.flatnonzero(chi2.sf(box, LAGS) < 0.01)
+    alike = _alike(r, R, k)
     if len(alike) < 2:
         return None
-    r = r[:, alike]
-    pairs = len(alike) * (len(alike) - 1)
-    product = ((r.sum(axis=1) ** 2 - (r**2).sum(axis=1)) / pairs).sum()
-    return Order(there[alike], float(r[0].mean()), 1 + 2 * float(product))
+    inflation = _inflation(r[:, alike], R[np.ix_(alike, alike)], k)
+    if inflation < INFLATION:
+        return None
+    return Order([names[i] for i in there[alike]], float(r[0, alike].mean()), inflation)
+
+
+def _alike(r: Matrix, R: Matrix, k: int) -> npt.NDArray[np.intp]:
+    """Columns in which rows depend on those near them; none where all together may be chance."""
+    box = k * (k + 2) * (r[:LAGS] ** 2 / (k - np.arange(1, LAGS + 1))[:, None]).sum(axis=0)
+    # The sums of correlated columns go together, and count as fewer of them.
+    columns = len(R) ** 2 / (R**4).sum()
+    if chi2.sf(box.mean() * columns, LAGS * columns) > DOUBT:
+        return np.empty(0, dtype=np.intp)
+    return np.flatnonzero(chi2.sf(box, LAGS) < 0.01)
+
+
+def _inflation(r: Matrix, R: Matrix, k: int) -> float:
+    """Bartlett's formula, averaged over pairs of columns."""
+    n = len(R)
+    products = (r.sum(axis=1) ** 2 - (r**2).sum(axis=1)) / (n * (n - 1))
+    # What chance gives: autocorrelations of correlated columns err together.
+    chance = ((R**2).sum() - (R.diagonal() ** 2).sum()) / (n * (n - 1))
+    far = 1 - np.arange(1, len(r) + 1) / k
+    return 1 + 2 * float((products - chance * far / k).sum())
 
 
 def _standardised(X: Matrix) -> Matrix:
@@ -134,33 +151,43 @@ def _standardised(X: Matrix) -> Matrix:
     there = ~np.isnan(X)
     count = np.maximum(there.sum(axis=0), 1)
     Z = np.where(there, X, 0.0)
+    largest = np.abs(Z).max(axis=0)
+    Z /= np.where(largest > 0, largest, 1.0)  # no square is too large or small then
     Z = np.where(there, Z - Z.sum(axis=0) / count, 0.0)
     scale = np.sqrt((Z**2).mean(axis=0))
-    flat = scale <= 1e-12 * np.nanmax(np.abs(X), axis=0, initial=0.0)
+    flat = scale <= 1e-12
     return np.asarray(np.where(flat, 0.0, Z / np.where(flat, 1.0, scale)))
-
-
-def _sorted(X: Matrix) -> npt.NDArray[np.bool_]:
-    steps = np.diff(X, axis=0)
-    return np.asarray((steps >= 0).all(axis=0) | (steps <= 0).all(axis=0))
 
 
 def counters(X: Matrix) -> npt.NDArray[np.bool_]:
     """Columns that rise or fall by one step from row to row."""
+    steps = np.diff(X, axis=0)
     if len(X) < COUNTING:
         return np.zeros(X.shape[1], dtype=bool)
-    steps = np.diff(X, axis=0)
     even = np.abs(steps - steps[0]) <= 1e-6 * np.abs(steps[0])
     return np.asarray(even.all(axis=0) & (steps[0] != 0))
 
 
+def _is_sorted(x: Matrix) -> bool:
+    steps = np.diff(x[~np.isnan(x)])
+    return bool((steps >= 0).all() or (steps <= 0).all())
+
+
 def _unexplained(Z: Matrix, by: Matrix) -> Matrix:
-    """What is left of columns after regression on others."""
-    return np.asarray(Z - by @ np.linalg.lstsq(by, Z, rcond=None)[0]) if by.size else Z
+    """What is left of columns after regression on others and their normal scores."""
+    if not by.size:
+        return Z
+    ranks = rankdata(by, axis=0, nan_policy="omit")
+    scores = np.nan_to_num(ndtri(ranks / (len(by) + 1)))
+    given = np.column_stack([_standardised(by), scores])
+    return np.asarray(Z - given @ np.linalg.lstsq(given, Z, rcond=None)[0])
 
 
 def _autocorrelations(Z: Matrix, lags: int) -> Matrix:
     """r (lags, n): row l - 1 at lag l, of standardised columns (k, n), by Fourier transform."""
-    k = len(Z)
-    spectrum = np.abs(np.fft.rfft(Z, 2 * k, axis=0)) ** 2
-    return np.asarray(np.fft.irfft(spectrum, 2 * k, axis=0)[1 : lags + 1] / k)
+    k, n = Z.shape
+    size = next_fast_len(k + lags, real=True)
+    parts = np.array_split(Z, max(1, n * size // SPARE), axis=1)
+    spectra = (np.abs(rfft(part, size, axis=0)) ** 2 for part in parts)
+    found = [irfft(spectrum, size, axis=0)[1 : lags + 1] for spectrum in spectra]
+    return np.asarray(np.concatenate(found, axis=1) / k)

@@ -42,7 +42,7 @@ def read_observations(
 def _refuse_counter(table: pd.DataFrame, path: str | Path) -> None:
     """A first column that counts the rows holds their labels."""
     first = table.iloc[:, 0]
-    if counters(first.to_numpy()[:, None])[0]:
+    if counters(first.to_numpy()[:, None])[0] and abs(first.iloc[1] - first.iloc[0]) == 1:
         name = str(table.columns[0])
         raise GraphPriorError(
             f"{path}: column {name!r} counts the rows ({first.iloc[0]:g} to {first.iloc[-1]:g}): "

@@ -227,8 +227,8 @@ def _say_what_was_learned(card: dict[str, Any]) -> None:
     )
     if bits[0] >= bits[1]:
         console().print(
-            "note: it learned nothing that the edge rate does not tell: give it more steps or "
-            "more graphs, or use no prior",
+            "note: on these it is no better than the edge rate: give it more steps or more "
+            "graphs, or use no prior",
             style="yellow",
         )
 

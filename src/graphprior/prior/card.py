@@ -45,7 +45,8 @@ def card_sizes(card: Any) -> list[int]:
     """Numbers of nodes of the training graphs; anyone may write a card, so there may be none."""
     graphs = card.get("graphs") if isinstance(card, dict) else None
     sizes = graphs.get("sizes") if isinstance(graphs, dict) else None
-    return [int(size) for size in sizes or () if str(size).isdigit()]
+    listed = sizes if isinstance(sizes, dict | list) else ()
+    return [int(size) for size in listed if str(size).isdecimal()]
 
 
 def bits_without_data(card: Any) -> tuple[float, float] | None:

@@ -8,7 +8,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphprior.independence import INFLATION
 from graphprior.prior.card import bits_without_data, card_sizes
 from graphprior.prior.training import OBJECTIVES
 from graphprior.result import Result
@@ -64,27 +63,25 @@ def _found_edges(result: Result) -> Iterator[Check]:
 
 
 def _observations(result: Result) -> Iterator[Check]:
-    k, n = result.diagnostics["k"], result.diagnostics["n"]
+    facts, title = result.diagnostics, "Observations"
+    k, n = facts["k"], facts["n"]
     words = f"{k} observations of {n} variables, {k / n:.1f} for each."
-    if result.diagnostics.get("missing_entries"):
-        k = result.diagnostics["effective_k"]
+    if facts.get("missing_entries"):
+        k = facts["effective_k"]
         words += f" With what is missing they are worth {k:.1f} complete ones."
-    inflation = result.diagnostics.get("row_inflation", 1.0)
-    if result.diagnostics["likelihood"] is None:
-        yield Check("note", "Observations", words + " The data were not asked: the prior alone.")
-    elif k <= n:
-        yield Check(
-            "weak",
-            "Observations",
-            words + " Fewer observations than variables: without a prior no such covariance can "
-            "be inverted, so the answer leans on assumptions.",
+    if facts["likelihood"] is None:
+        yield Check("note", title, words + " The data were not asked: the prior alone.")
+        return
+    order, few = facts.get("row_order"), k <= n
+    if order:
+        words += " Each depends on those near it in the table: see the warning."
+    if few:
+        words += (
+            " Fewer observations than variables: without a prior no such covariance can be "
+            "inverted, so the answer leans on assumptions."
         )
-    elif inflation >= INFLATION:
-        words += f" They depend on each other and tell about as much as {k / inflation:.0f}."
-        yield Check("weak", "Observations", words)
-    else:
-        level: Level = "good" if k >= 5 * n else "note"
-        yield Check(level, "Observations", words)
+    level: Level = "weak" if few or order else "good" if k >= 5 * n else "note"
+    yield Check(level, title, words)
 
 
 def _prior_fit(result: Result) -> Iterator[Check]:
@@ -128,7 +125,7 @@ def _prior_card(result: Result) -> Iterator[Check]:
     words += f"{min(sizes)} to {max(sizes)} nodes. {validation}"
     bits = bits_without_data(card)
     if bits is not None and bits[0] >= bits[1]:
-        yield Check("weak", title, words + " It learned nothing that the edge rate does not tell.")
+        yield Check("weak", title, words + " There it was no better than the edge rate.")
     elif min(sizes) <= n <= max(sizes):
         yield Check("note", title, words)
     else:

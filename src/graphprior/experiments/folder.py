@@ -22,7 +22,7 @@ from graphprior.experiments.units import method_of
 from graphprior.inputs import file_hash
 from graphprior.prior.store import SHIPPED, shipped_priors, write_whole
 from graphprior.provenance import commit, machine, versions
-from graphprior.work import read_results, result_line
+from graphprior.work import Journal, read_results, result_line
 
 JOURNAL = "units.jsonl"
 # Units of slow methods, those that have a budget: hours of work and small, so they stay with the
@@ -94,6 +94,8 @@ def claim(
     parameters. These are given up if ``replace`` is told; of methods that are
     not run they stay.
     """
+    if (out / JOURNAL).exists():
+        Journal(out / JOURNAL).close()  # another run that is at work here refuses
     path, made = out / "spec.json", {m: described(spec, m) for m in methods or ()}
     hashes = prior_hashes(spec)
     if path.exists():

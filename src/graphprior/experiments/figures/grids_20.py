@@ -15,7 +15,7 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1),
         budgets={
             "LPost": Budget(20, SOME_RATIOS),
-            "LPr": Budget(20),
+            "LPr": Budget(76),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },

@@ -161,9 +161,9 @@ def _standardised(X: Matrix) -> Matrix:
 
 def counters(X: Matrix) -> npt.NDArray[np.bool_]:
     """Columns that rise or fall by one step from row to row."""
-    steps = np.diff(X, axis=0)
     if len(X) < COUNTING:
         return np.zeros(X.shape[1], dtype=bool)
+    steps = np.diff(X, axis=0)
     even = np.abs(steps - steps[0]) <= 1e-6 * np.abs(steps[0])
     return np.asarray(even.all(axis=0) & (steps[0] != 0))
 

@@ -23,8 +23,8 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1),
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
         budgets={
-            "LPost": Budget(36, SOME_RATIOS),
-            "LPr": Budget(20),
+            "LPost": Budget(100, SOME_RATIOS),
+            "LPr": Budget(100),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },

@@ -14,8 +14,8 @@ EXPERIMENT = Comparison(
         unknown=Unknown(share=0.2),
         methods=(*FAST, *ALGORITHM_1),
         budgets={
-            "LPost": Budget(20, SOME_RATIOS),
-            "LPr": Budget(76),
+            "LPost": Budget(100, SOME_RATIOS),
+            "LPr": Budget(100),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
             "LPr(relaxed)": Budget(20),
         },

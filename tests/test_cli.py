@@ -726,3 +726,15 @@ def test_a_restart_forgets_the_checkpoint(here, stopped):
     assert here(*words, "--restart").code == 0
     assert not (stopped / "prior.safetensors.checkpoint").exists()
     assert read_card(stopped / "prior.safetensors")["training"]["steps"] == 2
+
+
+def test_rows_may_be_a_series(here, tmp_path):
+    X = np.cumsum(np.random.default_rng(0).standard_normal((60, 4)), axis=0)
+    pd.DataFrame(X, columns=list("abcd")).to_csv("data.csv", index=False)
+    ended = here("estimate", "data.csv", "--rows", "series", "--out", "out")
+    assert ended.code == 0
+    assert "rows were taken as a series" in " ".join(ended.err.split())
+    assert json.loads(Path("out/run.json").read_text())["arguments"]["rows"] == "series"
+    assert "expected one of ['independent', 'series']" in here(
+        "estimate", "data.csv", "--rows", "time", "--out", "new"
+    ).err.replace("\n", " ")

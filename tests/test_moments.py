@@ -16,7 +16,7 @@ from graphprior.field import Field
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, vech
 from graphprior.linalg import nearest_correlation
-from graphprior.moments import missing_notes, moments, sample_covariance
+from graphprior.moments import moments, observation_notes, sample_covariance
 from graphprior.noise import Schedule
 from graphprior.quadratic import linearise
 from graphprior.wishart import WishartPrior
@@ -466,7 +466,7 @@ def test_a_column_hardly_seen_is_worth_what_was_seen_and_named(rng, seen):
     worth = moments(problem).worth
     assert worth[0].max() <= seen
     assert (worth[1:, 1:] <= 60).all()
-    lines = missing_notes(problem, False)
+    lines = observation_notes(problem, False)
     assert any(line.startswith(f"x0 ({seen}): seen in fewer rows") for line in lines) == (seen < 8)
 
 
@@ -484,5 +484,5 @@ def test_pairs_that_are_hardly_seen_together_are_named_and_count_little(rng):
     X = rng.standard_normal((1000, 6))
     X[:497, 1] = X[500:, 0] = np.nan
     problem = Problem.create(pd.DataFrame(X, columns=list("abcdef")), None, missing="em")
-    assert any("a - b: seen together in 3 rows" in note for note in missing_notes(problem, 0))
+    assert any("a - b: seen together in 3 rows" in note for note in observation_notes(problem, 0))
     assert moments(problem, False).worth[0, 1] <= 3

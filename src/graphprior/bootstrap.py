@@ -91,6 +91,11 @@ def fix_confident_pairs(
             "X has missing entries and the bootstrap needs whole rows: pass p_m=None to go "
             "without it, drop the rows that miss any, or use engine 'direct' or 'gibbs'"
         )
+    if problem.rows == "series":
+        raise GraphPriorError(
+            "rows = 'series' and the bootstrap draws rows as if each were independent of the "
+            "others: pass p_m=None to go without it, or use engine 'direct' or 'gibbs'"
+        )
     A_boot = bootstrapped_glasso(problem.X, rng, lam, B, progress)
     fixed = np.where(problem.believed, np.nan, fix_edges(A_boot, p_m))
     return problem.with_known(fixed), A_boot

@@ -13,6 +13,8 @@ from graphprior.errors import GraphPriorError
 Matrix = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 MISSING = ("refuse", "em", "pairwise")
+ROWS = ("independent", "series")
+SHORTEST_SERIES = 20  # rows below which their order cannot be judged
 
 
 def as_numbers(table: Any) -> Matrix:
@@ -22,11 +24,16 @@ def as_numbers(table: Any) -> Matrix:
     return np.array(table, dtype=np.float64)
 
 
-def check_observations(X: Any, names: Sequence[str], missing: str = "refuse") -> Matrix:
+def check_observations(
+    X: Any, names: Sequence[str], missing: str = "refuse", rows: str = "independent"
+) -> Matrix:
     """``X`` as a (k, n) float matrix, or an error naming what cannot be used.
 
-    Entries may be nan unless ``missing`` is "refuse".
+    Entries may be nan unless ``missing`` is "refuse". A series is long enough to
+    see how its rows depend on each other.
     """
+    if rows not in ROWS:
+        raise GraphPriorError(f"rows = {rows!r}: expected one of {list(ROWS)}")
     if missing not in MISSING:
         raise GraphPriorError(f"missing = {missing!r}: expected one of {list(MISSING)}")
     try:
@@ -46,6 +53,11 @@ def check_observations(X: Any, names: Sequence[str], missing: str = "refuse") ->
     table = table[~np.isnan(table).all(axis=1)]  # an empty row is no observation
     if len(table) < 2:
         raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")
+    if rows == "series" and len(table) < SHORTEST_SERIES:
+        raise GraphPriorError(
+            f"rows = 'series' with {len(table)} rows: at least {SHORTEST_SERIES} are needed to "
+            "see how they depend on each other"
+        )
     return table
 
 

@@ -131,7 +131,7 @@ def dependent_names(problem: Problem, assume_centered: bool = False) -> str | No
     after some entries were missing, any may be by chance. Then only copies are named.
     """
     told = moments(problem, assume_centered)
-    if told.k > problem.n + 2 and told.worth is None:
+    if problem.k > problem.n + 2 and not np.isnan(problem.X).any():
         columns = dependent_columns(told.S)
     elif problem.k == 2:  # any two columns are copies of each other then
         return None

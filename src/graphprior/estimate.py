@@ -23,7 +23,7 @@ from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
 from graphprior.ground import weak_ground
 from graphprior.independence import row_facts
-from graphprior.moments import missing_facts, moments
+from graphprior.moments import moments, observation_facts
 from graphprior.noise import Schedule
 from graphprior.parameters import check_parameters, generator, refuse_misplaced
 from graphprior.prior.exact import IndependentEdges
@@ -70,12 +70,13 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         Nothing known, plug-in likelihood: margin of the bootstrap that fixes
         confident pairs first (Eqs. 30-31). None goes without it.
     lam : float or None
-        Penalty of the bootstrap's graphical lasso on the correlation scale;
-        None takes sqrt(log n / k).
+        Penalty of the bootstrap's lasso on the correlation scale; None: sqrt(log n / k).
     n_bootstrap : int
         Number B of bootstrap samples.
     missing : "refuse", "em" or "pairwise"
         What to do about nan in X (docs/missing-and-beliefs.md).
+    rows : "independent" or "series"
+        Rows of a series, in the order of time, count as fewer the more they depend on each other.
     assume_centered : bool
         Take the variables as having mean zero.
     device : str
@@ -88,8 +89,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     edge_probabilities_ : (n, n) array
-        Known pairs have their value, 0 or 1. Pairs that the bootstrap fixed
-        have its share.
+        Known pairs have their value, 0 or 1. Pairs that the bootstrap fixed have its share.
     edge_intervals_ : (2, n, n) array
         Bounds (95%) of what they would be with endless draws, from those drawn ("direct" draws
         none: the probabilities). They do not know whether prior and likelihood are right.
@@ -136,6 +136,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         lam: float | None = None,
         n_bootstrap: int = 50,
         missing: str = "refuse",
+        rows: str = "independent",
         assume_centered: bool = False,
         device: str = "cpu",
         random_state: Any = None,
@@ -156,6 +157,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.lam = lam
         self.n_bootstrap = n_bootstrap
         self.missing = missing
+        self.rows = rows
         self.assume_centered = assume_centered
         self.device = device
         self.random_state = random_state
@@ -179,7 +181,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         )  # fmt: skip
         refuse_too_large(checked.shape[1], self.n_samples)
         table = X if hasattr(X, "columns") else checked
-        self.problem_ = Problem.create(table, known, beliefs, self.missing)
+        self.problem_ = Problem.create(table, known, beliefs, self.missing, self.rows)
         prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
         refuse_too_large(self.problem_.n, self.n_samples, prior)
         self.prior_card_ = getattr(prior, "card", None)
@@ -284,9 +286,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.precision_, self.covariance_ = refit.Theta, np.linalg.inv(refit.Theta)
         self.location_ = moments(self.problem_, self.assume_centered).mean
         self.diagnostics_ = {
-            "n": self.problem_.n,
-            "k": self.problem_.k,
-            **missing_facts(self.problem_, self.assume_centered),
+            **observation_facts(self.problem_, self.assume_centered),
             "unknown_pairs": int(self.problem_.U.sum() // 2),
             "believed_pairs": int(self.problem_.believed.sum() // 2),
             "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),

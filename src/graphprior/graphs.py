@@ -197,9 +197,10 @@ class Problem:
     """k observations ``X`` of n variables, and what is ``known`` of their graph.
 
     Problem 1 of the paper without the example graphs, which are the prior's.
-    ``X`` may have nan where ``missing`` says how to go about it. ``beliefs`` are
-    probabilities of unknown pairs, nan for none. ``moments`` keeps what was
-    computed of X, which does not depend on the graph.
+    ``X`` may have nan where ``missing`` says how to go about it; ``rows`` tells
+    whether its rows are independent or a series. ``beliefs`` are probabilities
+    of unknown pairs, nan for none. ``moments`` keeps what was computed of X,
+    which does not depend on the graph.
     """
 
     X: Matrix
@@ -207,20 +208,26 @@ class Problem:
     names: tuple[str, ...]
     missing: str = "refuse"
     beliefs: Matrix | None = None
+    rows: str = "independent"
     moments: dict[bool, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
     def create(
-        cls, X: Any, known: Any = None, beliefs: Any = None, missing: str = "refuse"
+        cls,
+        X: Any,
+        known: Any = None,
+        beliefs: Any = None,
+        missing: str = "refuse",
+        rows: str = "independent",
     ) -> Problem:
         """Check and align what a user has: arrays or DataFrames, ``known`` or None."""
         names = node_names(X, np.shape(X)[-1] if np.ndim(X) == 2 else 0)
-        X = check_observations(X, names, missing)
+        X = check_observations(X, names, missing, rows)
         refuse_constant_columns(X, names)
         A, P = align_beliefs_too(known, beliefs, names)
         for matrix in (X, A, P):
             matrix.setflags(write=False)
-        return cls(X, A, names, missing, P)
+        return cls(X, A, names, missing, P, rows)
 
     def with_known(self, known: Matrix) -> Problem:
         """The same observations with another known part; beliefs stay where it is nan."""

@@ -10,7 +10,7 @@ from graphprior.evidence import Evidence
 from graphprior.fit_check import FEWEST, PriorGain
 from graphprior.graphs import Problem, guessed_rate
 from graphprior.independence import Order, dependent_rows
-from graphprior.moments import missing_notes
+from graphprior.moments import observation_notes
 from graphprior.prior.card import card_sizes
 from graphprior.transforms import far_from_gaussian
 
@@ -32,7 +32,7 @@ def weak_ground(
     ``prior`` is what the user gave, ``card`` that of the one used, ``order`` what `row_facts`
     tells.
     """
-    lines = missing_notes(problem, assume_centered)
+    lines = observation_notes(problem, assume_centered)
     if not problem.U.any():
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
@@ -55,7 +55,7 @@ def weak_ground(
     misfit = None if gain is None else gain.misfit()
     words.append(misfit)
     if data is not None:
-        rows = None if order is None else Order(**order)
+        rows = None if order is None or problem.rows == "series" else Order(**order)
         words += dependent_rows(problem.X, problem.names, rows)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]

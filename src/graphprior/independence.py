@@ -3,7 +3,8 @@
 Rows of a time series, of batches or of replicates tell less than their number
 says: edges between unrelated variables then look certain. What can be seen of
 it is rows that occur twice, and rows that depend on those near them in the
-table. A column that counts the rows is no measurement at all.
+table. A column that counts the rows is no measurement at all. Of rows that the
+user says are a series, how many too many they are is told for each two columns.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 from scipy.stats import chi2, rankdata
 
-from graphprior.checks import Matrix
+from graphprior.checks import SHORTEST_SERIES, Matrix
+from graphprior.graphs import vech
 
-FEWEST = 20  # rows below which their order cannot be judged
 COUNTING = 5  # rows from which equal steps are no chance
 LAGS = 10  # of the test whether rows depend on those near them
 FARTHEST = 1000  # rows that the dependence is followed over
@@ -72,9 +73,9 @@ def _words(order: Order, k: int, n: int, most: int = 3) -> str:
         f"rows depend on those near them in the table, in {which} (correlation of neighbours "
         f"{order.neighbours:.2f}). If they are in the order of time or of replicates, {k} tell no "
         f"more than about {k / order.inflation:.0f} independent ones, and probabilities are too "
-        "sure: take out trends, average replicates, or keep fewer rows. If they are sorted by "
-        "groups, what tells the groups apart makes edges: take out the means of groups. If the "
-        "table was only sorted by a variable, nothing is wrong"
+        "sure: rows='series' (--rows series) counts them so; take out trends, average replicates. "
+        "If they are sorted by groups, what tells the groups apart makes edges: take out the means "
+        "of groups. If the table was only sorted by a variable, nothing is wrong"
     )
 
 
@@ -107,7 +108,7 @@ def row_order(X: Matrix, names: Sequence[str]) -> Order | None:
     by; rows are then asked for what it does not explain.
     """
     k = len(X)
-    if k < FEWEST:
+    if k < SHORTEST_SERIES:
         return None
     Z, counts = _standardised(X), counters(X)
     has_order = np.array([_is_sorted(x) for x in X.T]) & ~counts
@@ -115,12 +116,12 @@ def row_order(X: Matrix, names: Sequence[str]) -> Order | None:
     if len(there) < 2:
         return None
     Z = _standardised(_unexplained(Z[:, there], X[:, has_order]))
-    r = _autocorrelations(Z, min(max(LAGS, k // 4), FARTHEST))
+    r = _autocorrelations(Z)
     R = Z.T @ Z / k
     alike = _alike(r, R, k)
     if len(alike) < 2:
         return None
-    inflation = _inflation(r[:, alike], R[np.ix_(alike, alike)], k)
+    inflation = float(vech(_bartlett(r[:, alike], R[np.ix_(alike, alike)], k)).mean())
     if inflation < INFLATION:
         return None
     return Order([names[i] for i in there[alike]], float(r[0, alike].mean()), inflation)
@@ -136,14 +137,20 @@ def _alike(r: Matrix, R: Matrix, k: int) -> npt.NDArray[np.intp]:
     return np.flatnonzero(chi2.sf(box, LAGS) < 0.01)
 
 
-def _inflation(r: Matrix, R: Matrix, k: int) -> float:
-    """Bartlett's formula, averaged over pairs of columns."""
-    n = len(R)
-    products = (r.sum(axis=1) ** 2 - (r**2).sum(axis=1)) / (n * (n - 1))
+def inflations(X: Matrix) -> Matrix:
+    """How many times too many the rows of a series X (k, n) are, for each two columns; from 1 on.
+
+    So much more do their covariances vary than those of independent rows.
+    """
+    Z = _standardised(X)
+    return np.maximum(_bartlett(_autocorrelations(Z), Z.T @ Z / len(Z), len(Z)), 1.0)
+
+
+def _bartlett(r: Matrix, R: Matrix, k: int) -> Matrix:
+    """1 + 2 sum_l r_i(l) r_j(l) for each two columns."""
     # What chance gives: autocorrelations of correlated columns err together.
-    chance = ((R**2).sum() - (R.diagonal() ** 2).sum()) / (n * (n - 1))
     far = 1 - np.arange(1, len(r) + 1) / k
-    return 1 + 2 * float((products - chance * far / k).sum())
+    return np.asarray(1 + 2 * (r.T @ r - R**2 * far.sum() / k))
 
 
 def _standardised(X: Matrix) -> Matrix:
@@ -183,9 +190,10 @@ def _unexplained(Z: Matrix, by: Matrix) -> Matrix:
     return np.asarray(Z - given @ np.linalg.lstsq(given, Z, rcond=None)[0])
 
 
-def _autocorrelations(Z: Matrix, lags: int) -> Matrix:
+def _autocorrelations(Z: Matrix) -> Matrix:
     """r (lags, n): row l - 1 at lag l, of standardised columns (k, n), by Fourier transform."""
     k, n = Z.shape
+    lags = min(max(LAGS, k // 4), FARTHEST)
     size = next_fast_len(k + lags, real=True)
     parts = np.array_split(Z, max(1, n * size // SPARE), axis=1)
     spectra = (np.abs(rfft(part, size, axis=0)) ** 2 for part in parts)

@@ -1,13 +1,13 @@
 """Mean and covariance of the observations, and how many observations they are worth.
 
 All that follows reads the data through these: complete or with entries missing.
-Where entries are missing, a pair is worth fewer observations than there are
-rows; `worth` says how many, and k is their mean.
+Where entries are missing, or rows are a series, a pair is worth fewer
+observations than there are rows; `worth` says how many, and k is their mean.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ import numpy.typing as npt
 from graphprior.em import expectation_maximisation, information
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Mask, Matrix, Problem, pairs, vech
+from graphprior.independence import inflations
 from graphprior.linalg import nearest_correlation, to_unit_diagonal
 from graphprior.wishart import fit_wishart
 
@@ -32,7 +33,7 @@ ASSUMED = {
 class Moments:
     """Mean and covariance ``S`` (divided by k, not k - 1) of observations.
 
-    ``k`` is the number of complete observations that they are worth, ``worth``
+    ``k`` is the number of complete, independent observations that they are worth, ``worth``
     (n, n) the same for each pair, None where all are worth k. ``settled`` tells
     whether expectation-maximisation converged.
     """
@@ -74,6 +75,20 @@ def moments(problem: Problem, assume_centered: bool = False) -> Moments:
 
 
 def _moments(problem: Problem, assume_centered: bool) -> Moments:
+    found = _of_rows(problem, assume_centered)
+    if problem.rows == "series":
+        found = as_series(found, problem.X)
+    if not found.k >= FEWEST:
+        alike = ", and rows of the series so alike," if problem.rows == "series" else ""
+        raise GraphPriorError(
+            f"so many entries of X are missing{alike} that its {problem.k} rows are worth "
+            f"{found.k:.1f} complete ones: at least {FEWEST} are needed; drop the columns that "
+            "miss most"
+        )
+    return found
+
+
+def _of_rows(problem: Problem, assume_centered: bool) -> Moments:
     X = problem.X
     if not np.isnan(X).any():
         mean = np.zeros(problem.n) if assume_centered else X.mean(axis=0)
@@ -81,14 +96,13 @@ def _moments(problem: Problem, assume_centered: bool) -> Moments:
     if problem.missing == "refuse":
         raise GraphPriorError("X has missing entries: create the problem with missing='em'")
     by = em_moments if problem.missing == "em" else pairwise_moments
-    found = by(X, assume_centered, problem.names)
-    if not found.k >= FEWEST:
-        raise GraphPriorError(
-            f"so many entries of X are missing that its {problem.k} rows are worth "
-            f"{found.k:.1f} complete ones: at least {FEWEST} are needed; drop the columns that "
-            "miss most"
-        )
-    return found
+    return by(X, assume_centered, problem.names)
+
+
+def as_series(found: Moments, X: Matrix) -> Moments:
+    """The same covariance, worth as many independent rows as it is as precise as."""
+    worth = (found.k if found.worth is None else found.worth) / inflations(X)
+    return replace(found, k=_mean_worth(worth), worth=worth)
 
 
 def em_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) -> Moments:
@@ -198,10 +212,13 @@ def _refuse_pair(bad: Mask, names: tuple[str, ...], what: str) -> None:
         )
 
 
-def missing_facts(problem: Problem, assume_centered: bool) -> dict[str, float | str]:
-    """How many entries are missing, what was done, what is left; for diagnostics."""
+def observation_facts(problem: Problem, assume_centered: bool) -> dict[str, float | str]:
+    """How many observations there are, what they miss, what they are worth; for diagnostics."""
     found = moments(problem, assume_centered)
     return {
+        "n": problem.n,
+        "k": problem.k,
+        "rows": problem.rows,
         "missing": problem.missing,
         "missing_entries": int(np.isnan(problem.X).sum()),
         "effective_k": found.k,
@@ -209,15 +226,25 @@ def missing_facts(problem: Problem, assume_centered: bool) -> dict[str, float | 
     }
 
 
-def missing_notes(problem: Problem, assume_centered: bool) -> list[str]:
-    """In words, what was assumed of missing entries; nothing where none are missing."""
+def observation_notes(problem: Problem, assume_centered: bool) -> list[str]:
+    """In words, what was assumed of missing entries and of a series; nothing where neither is."""
+    found, lines = moments(problem, assume_centered), []
+    counted = f"the {problem.k} rows count as {found.k:.0f}"
+    if np.isnan(problem.X).any():
+        lines = _missing_notes(problem, found.settled, counted)
+    if problem.rows == "series":
+        lines.append(
+            "rows were taken as a series in the order of the table, in which those near each "
+            f"other are alike: {counted} independent ones"
+        )
+    return lines
+
+
+def _missing_notes(problem: Problem, settled: bool, counted: str) -> list[str]:
     count = int(np.isnan(problem.X).sum())
-    if count == 0:
-        return []
-    found = moments(problem, assume_centered)
     lines = [
         f"{count} entries of X ({count / problem.X.size:.0%}) are missing and were taken as "
-        f"missing {ASSUMED[problem.missing]}; the {problem.k} rows count as {found.k:.0f}"
+        f"missing {ASSUMED[problem.missing]}; {counted}"
     ]
     seen, n = (~np.isnan(problem.X)).sum(axis=0), problem.n
     rare = np.flatnonzero(seen < min(n + 2, problem.k / 2))
@@ -228,7 +255,7 @@ def missing_notes(problem: Problem, assume_centered: bool) -> list[str]:
             "variables, so that the others can seem to predict them; do not trust their pairs"
         )
     lines += _strangers(problem)
-    if not found.settled:
+    if not settled:
         lines.append(
             "the covariance did not settle, for too little was seen of some pairs: "
             "drop the columns that miss most"

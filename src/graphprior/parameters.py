@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.checks import MISSING, as_numbers, node_names
+from graphprior.checks import MISSING, ROWS, as_numbers, node_names
 from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.langevin import resolve_device
 from graphprior.engines.run import ENGINES
@@ -29,8 +29,11 @@ def check_parameters(model: Any) -> None:
         raise GraphPriorError(f"hidden = {model.hidden!r}: expected 'by value' or 'at random'")
     if model.variant not in ("LPost", "LPr", "LL"):
         raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
-    if model.missing not in MISSING:
-        raise GraphPriorError(f"missing = {model.missing!r}: expected one of {list(MISSING)}")
+    for name, choices in (("missing", MISSING), ("rows", ROWS)):
+        if getattr(model, name) not in choices:
+            raise GraphPriorError(
+                f"{name} = {getattr(model, name)!r}: expected one of {list(choices)}"
+            )
     _check_numbers(model)
     if not isinstance(model.schedule, Schedule | None):
         raise GraphPriorError(f"schedule = {model.schedule!r}: expected a Schedule or None")

@@ -47,6 +47,9 @@ Transform = Annotated[str, typer.Option(help=f"Of every column: {', '.join(TRANS
 Missing = Annotated[
     str, typer.Option(help="Empty cells: refuse, em (estimate along), or pairwise.")
 ]
+Rows = Annotated[
+    str, typer.Option(help="independent, or series: in the order of time, counted as fewer.")
+]
 Others = Annotated[
     str, typer.Option(help="Pairs that an edge table of --known leaves out: unknown or absent.")
 ]

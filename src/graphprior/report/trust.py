@@ -66,13 +66,15 @@ def _observations(result: Result) -> Iterator[Check]:
     facts, title = result.diagnostics, "Observations"
     k, n = facts["k"], facts["n"]
     words = f"{k} observations of {n} variables, {k / n:.1f} for each."
-    if facts.get("missing_entries"):
+    is_series = facts.get("rows") == "series"
+    if facts.get("missing_entries") or is_series:
         k = facts["effective_k"]
-        words += f" With what is missing they are worth {k:.1f} complete ones."
+        why = "As a series" if is_series else "With what is missing"
+        words += f" {why} they are worth {k:.1f} {'independent' if is_series else 'complete'} ones."
     if facts["likelihood"] is None:
         yield Check("note", title, words + " The data were not asked: the prior alone.")
         return
-    order, few = facts.get("row_order"), k <= n
+    order, few = facts.get("row_order") and not is_series, k <= n
     if order:
         words += " Each depends on those near it in the table: see the warning."
     if few:

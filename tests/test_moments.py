@@ -15,8 +15,9 @@ from graphprior.evidence import data_evidence
 from graphprior.field import Field
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, vech
+from graphprior.ground import observation_notes
 from graphprior.linalg import nearest_correlation
-from graphprior.moments import moments, observation_notes, sample_covariance
+from graphprior.moments import moments, sample_covariance
 from graphprior.noise import Schedule
 from graphprior.quadratic import linearise
 from graphprior.wishart import WishartPrior

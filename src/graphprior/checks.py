@@ -48,6 +48,8 @@ def check_observations(
             f"X[{t}, {i}] is {table[t, i]}: every entry must be a finite number "
             f"({int(np.isinf(table).sum())} are infinite); correct them or leave them empty"
         )
+    if rows == "series":
+        _refuse_unordered(X)
     if missing == "refuse":
         _refuse_missing(table, names)
     table = table[~np.isnan(table).all(axis=1)]  # an empty row is no observation
@@ -59,6 +61,16 @@ def check_observations(
             "see how they depend on each other"
         )
     return table
+
+
+def _refuse_unordered(X: Any) -> None:
+    """A table that has times as its index is in their order, one way or the other."""
+    index: Any = getattr(X, "index", None)
+    is_time = getattr(getattr(index, "dtype", None), "kind", None) == "M"
+    if is_time and not (index.is_monotonic_increasing or index.is_monotonic_decreasing):
+        raise GraphPriorError(
+            "rows = 'series', but X is not in the order of its index of times: X.sort_index()"
+        )
 
 
 def _refuse_missing(X: Matrix, names: Sequence[str]) -> None:

@@ -5,16 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
 from graphprior.evidence import Evidence
 from graphprior.fit_check import FEWEST, PriorGain
-from graphprior.graphs import Problem, guessed_rate
+from graphprior.graphs import Problem, guessed_rate, pairs, vech
 from graphprior.independence import Order, dependent_rows
-from graphprior.moments import observation_notes
+from graphprior.moments import moments
 from graphprior.prior.card import card_sizes
 from graphprior.transforms import far_from_gaussian
 
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
+ASSUMED = {
+    "em": "at random: whether a value is missing may depend on what was seen in its row, "
+    "not on the value itself",
+    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
+}
 
 
 def weak_ground(
@@ -55,10 +62,67 @@ def weak_ground(
     misfit = None if gain is None else gain.misfit()
     words.append(misfit)
     if data is not None:
-        rows = None if order is None or problem.rows == "series" else Order(**order)
-        words += dependent_rows(problem.X, problem.names, rows)
+        seen = None if order is None else Order(**order)
+        words += dependent_rows(problem.X, problem.names, seen, problem.rows)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]
+
+
+def observation_notes(problem: Problem, assume_centered: bool) -> list[str]:
+    """In words, what was assumed of missing entries and of a series; nothing where neither is."""
+    found, lines = moments(problem, assume_centered), []
+    counted = f"the {problem.k} rows count as {found.k:.0f}"
+    if np.isnan(problem.X).any():
+        lines = _missing_notes(problem, found.settled, counted)
+    if problem.rows == "series":
+        assert found.worth is not None
+        least, most = np.percentile(vech(found.worth), [0, 100])
+        each = f", {least:.0f} to {most:.0f} by pair" if most > 2 * least else ""
+        lines.append(
+            f"rows were taken as a series in the order of the table: {counted} independent ones"
+            + each
+        )
+    return lines
+
+
+def _missing_notes(problem: Problem, settled: bool, counted: str) -> list[str]:
+    count = int(np.isnan(problem.X).sum())
+    lines = [
+        f"{count} entries of X ({count / problem.X.size:.0%}) are missing and were taken as "
+        f"missing {ASSUMED[problem.missing]}; {counted}"
+    ]
+    seen, n = (~np.isnan(problem.X)).sum(axis=0), problem.n
+    rare = np.flatnonzero(seen < min(n + 2, problem.k / 2))
+    if len(rare):
+        names = ", ".join(f"{problem.names[i]} ({seen[i]})" for i in rare[:5])
+        lines.append(
+            f"{names}{', ...' if len(rare) > 5 else ''}: seen in fewer rows than there are "
+            "variables, so that the others can seem to predict them; do not trust their pairs"
+        )
+    lines += _strangers(problem)
+    if not settled:
+        lines.append(
+            "the covariance did not settle, for too little was seen of some pairs: "
+            "drop the columns that miss most"
+        )
+    return lines
+
+
+def _strangers(problem: Problem) -> list[str]:
+    """A line that names pairs of variables hardly ever seen together; none where there are none."""
+    seen = (~np.isnan(problem.X)).astype(float)
+    rows, cols = pairs(problem.n)
+    together = (seen.T @ seen)[rows, cols]
+    few = np.flatnonzero((together < min(problem.n + 2, problem.k / 4)) & problem.U[rows, cols])
+    if not len(few):
+        return []
+    named = [f"{problem.names[rows[p]]} - {problem.names[cols[p]]}" for p in few[:5]]
+    least, most = int(together[few].min()), int(together[few].max())
+    rows_seen = f"{least}" if least == most else f"{least} to {most}"
+    return [
+        f"{', '.join(named)}{', ...' if len(few) > 5 else ''}: seen together in {rows_seen} rows; "
+        "do not trust what is said of them"
+    ]
 
 
 def _unlike_examples(problem: Problem, card: Any, unchecked: bool) -> list[str]:

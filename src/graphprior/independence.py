@@ -4,7 +4,7 @@ Rows of a time series, of batches or of replicates tell less than their number
 says: edges between unrelated variables then look certain. What can be seen of
 it is rows that occur twice, and rows that depend on those near them in the
 table. A column that counts the rows is no measurement at all. Of rows that the
-user says are a series, how many too many they are is told for each two columns.
+user says are a series, how many times too many they are is told for each column.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from scipy.stats import chi2, rankdata
 from graphprior.checks import SHORTEST_SERIES, Matrix
 from graphprior.graphs import vech
 
+Vector = npt.NDArray[np.float64]
 COUNTING = 5  # rows from which equal steps are no chance
 LAGS = 10  # of the test whether rows depend on those near them
-FARTHEST = 1000  # rows that the dependence is followed over
+FARTHEST = 1000  # rows that the dependence of unasked rows is followed over
 DOUBT = 1e-5  # level of the test; it is approximate, and strongly correlated columns reach .002
 COPIES = 0.02  # share of repeated rows that matters
 INFLATION = 1.3  # of the variance of a correlation: what matters, however sure it is
@@ -47,8 +48,10 @@ def row_facts(X: Matrix, names: Sequence[str]) -> dict[str, Any]:
     return {"row_order": None if order is None else order._asdict()}
 
 
-def dependent_rows(X: Matrix, names: Sequence[str], order: Order | None) -> list[str]:
-    """A sentence for each way in which the rows of X (k, n) are seen to be dependent."""
+def dependent_rows(
+    X: Matrix, names: Sequence[str], order: Order | None, rows: str = "independent"
+) -> list[str]:
+    """A sentence for each way in which the rows of X (k, n) are not what they are taken for."""
     lines = [
         f"column {name!r} moves by the same step in every row: a counter or a time is no "
         "measurement, and takes part in edges as if it were one; leave it out"
@@ -57,11 +60,21 @@ def dependent_rows(X: Matrix, names: Sequence[str], order: Order | None) -> list
     ]
     copies = repeated_rows(X)
     if copies >= max(2, COPIES * len(X)):
+        what = f"{copies} of {len(X)} rows repeat another row in every column: "
+        if rows == "series":
+            what += "was what measures stuck, or the table joined to itself?"
+        else:
+            what += "each counts as an observation of its own, so probabilities are too sure; "
+            what += "remove the copies"
+        lines.append(what)
+    if order is not None and rows == "independent":
+        lines.append(_words(order, *X.shape))
+    if order is None and rows == "series":
         lines.append(
-            f"{copies} of {len(X)} rows repeat another row in every column: each counts as an "
-            "observation of its own, so probabilities are too sure; remove the copies"
+            "rows = 'series', but those near each other are not seen to be alike: is the table in "
+            "the order of time?"
         )
-    return lines if order is None else [*lines, _words(order, *X.shape)]
+    return lines
 
 
 def _words(order: Order, k: int, n: int, most: int = 3) -> str:
@@ -72,10 +85,11 @@ def _words(order: Order, k: int, n: int, most: int = 3) -> str:
     return (
         f"rows depend on those near them in the table, in {which} (correlation of neighbours "
         f"{order.neighbours:.2f}). If they are in the order of time or of replicates, {k} tell no "
-        f"more than about {k / order.inflation:.0f} independent ones, and probabilities are too "
-        "sure: rows='series' (--rows series) counts them so; take out trends, average replicates. "
-        "If they are sorted by groups, what tells the groups apart makes edges: take out the means "
-        "of groups. If the table was only sorted by a variable, nothing is wrong"
+        f"more of these columns than about {k / order.inflation:.0f} independent ones, and "
+        "probabilities are too sure: of time, rows='series' (--rows series) counts fewer; take out "
+        "trends, average replicates. If they are sorted by groups, what tells the groups apart "
+        "makes edges: take out the means of groups. If the table was only sorted by a variable, "
+        "nothing is wrong"
     )
 
 
@@ -137,13 +151,46 @@ def _alike(r: Matrix, R: Matrix, k: int) -> npt.NDArray[np.intp]:
     return np.flatnonzero(chi2.sf(box, LAGS) < 0.01)
 
 
-def inflations(X: Matrix) -> Matrix:
-    """How many times too many the rows of a series X (k, n) are, for each two columns; from 1 on.
+def inflations(Z: Matrix, assume_centered: bool = False) -> Vector:
+    """How many times too many the rows of a series are for each column of Z (k, n); from 1 on.
 
-    So much more do their covariances vary than those of independent rows.
+    Columns have mean zero, and nan where an entry is missing. So much more does the covariance
+    of two such columns vary than with independent rows: I = 1 + 2 sum_l w(l) r(l)**2, where w(l)
+    is the share of the rows seen that have one seen l rows later.
     """
-    Z = _standardised(X)
-    return np.maximum(_bartlett(_autocorrelations(Z), Z.T @ Z / len(Z), len(Z)), 1.0)
+    parts = _parts(Z, _lags(len(Z)))
+    return np.concatenate([_of_columns(part, assume_centered) for part in parts])
+
+
+def _of_columns(Z: Matrix, assume_centered: bool) -> Vector:
+    lags = _lags(len(Z))
+    seen, r = (_lagged_sums(part, lags) for part in (~np.isnan(Z) * 1.0, np.nan_to_num(Z)))
+    k = seen[0]
+    w = np.round(seen[1:]) / k
+    r = np.where(w > 0, r[1:] / r[0] / np.where(w > 0, w, 1.0), 0.0)
+    if not assume_centered:
+        r = _about_true_mean(r, w, k)
+    return np.maximum(_less_chance(1 + 2 * (w * r**2).sum(axis=0), (w > 0).sum(axis=0), k), 1.0)
+
+
+def _about_true_mean(r: Matrix, w: Matrix, k: Vector) -> Matrix:
+    """Autocorrelations about the true mean: the mean of k rows takes v of the variance with it.
+
+    r becomes (r - v) / (1 - v) by it, where v = (1 + 2 sum w r) / k; solved for v.
+    """
+    told = 2 * (w * r).sum(axis=0)
+    v = (1 + told) / np.maximum(k + told - 2 * w.sum(axis=0), 0.1 * k)
+    return np.asarray(r + np.clip(v, 0.0, 0.5) * (1 - r))
+
+
+def _less_chance(total: Vector, lags: Vector, k: Vector) -> Vector:
+    """I of which ``total`` was found: chance adds I / k at every lag beyond the memory's I.
+
+    (Bartlett: far autocorrelations have the variance I / k.) Solves I (1 + 2 (lags - I) / k).
+    """
+    b = 1 + 2 * lags / k
+    own = k / 4 * (b - np.sqrt(np.maximum(b**2 - 8 * total / k, 0.0)))
+    return np.where(total < lags, own, total)
 
 
 def _bartlett(r: Matrix, R: Matrix, k: int) -> Matrix:
@@ -192,10 +239,23 @@ def _unexplained(Z: Matrix, by: Matrix) -> Matrix:
 
 def _autocorrelations(Z: Matrix) -> Matrix:
     """r (lags, n): row l - 1 at lag l, of standardised columns (k, n), by Fourier transform."""
-    k, n = Z.shape
-    lags = min(max(LAGS, k // 4), FARTHEST)
-    size = next_fast_len(k + lags, real=True)
-    parts = np.array_split(Z, max(1, n * size // SPARE), axis=1)
-    spectra = (np.abs(rfft(part, size, axis=0)) ** 2 for part in parts)
-    found = [irfft(spectrum, size, axis=0)[1 : lags + 1] for spectrum in spectra]
-    return np.asarray(np.concatenate(found, axis=1) / k)
+    lags = min(_lags(len(Z)), FARTHEST)
+    sums = [_lagged_sums(part, lags)[1:] for part in _parts(Z, lags)]
+    return np.asarray(np.concatenate(sums, axis=1) / len(Z))
+
+
+def _parts(Z: Matrix, lags: int) -> list[Matrix]:
+    """Columns whose transforms are made at once."""
+    size = Z.shape[1] * next_fast_len(len(Z) + lags, real=True)
+    return np.array_split(Z, max(1, size // SPARE), axis=1)
+
+
+def _lags(k: int) -> int:
+    """How far dependence is followed in k rows; beyond, it is mostly chance."""
+    return max(LAGS, k // 4)
+
+
+def _lagged_sums(Z: Matrix, lags: int) -> Matrix:
+    """Sums of products of entries 0 to ``lags`` rows apart in each column."""
+    size = next_fast_len(len(Z) + lags, real=True)
+    return np.asarray(irfft(np.abs(rfft(Z, size, axis=0)) ** 2, size, axis=0)[: lags + 1])

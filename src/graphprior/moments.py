@@ -16,17 +16,12 @@ from graphprior.em import expectation_maximisation, information
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Mask, Matrix, Problem, pairs, vech
 from graphprior.independence import inflations
-from graphprior.linalg import nearest_correlation, to_unit_diagonal
+from graphprior.linalg import LEAST_EIGENVALUE, apart, nearest_correlation, to_unit_diagonal
 from graphprior.wishart import fit_wishart
 
 Vector = npt.NDArray[np.float64]
 FEWEST = 2
 ROUNDS = 8
-ASSUMED = {
-    "em": "at random: whether a value is missing may depend on what was seen in its row, "
-    "not on the value itself",
-    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +72,7 @@ def moments(problem: Problem, assume_centered: bool = False) -> Moments:
 def _moments(problem: Problem, assume_centered: bool) -> Moments:
     found = _of_rows(problem, assume_centered)
     if problem.rows == "series":
-        found = as_series(found, problem.X)
+        found = as_series(found, problem.X, assume_centered)
     if not found.k >= FEWEST:
         alike = ", and rows of the series so alike," if problem.rows == "series" else ""
         raise GraphPriorError(
@@ -99,10 +94,31 @@ def _of_rows(problem: Problem, assume_centered: bool) -> Moments:
     return by(X, assume_centered, problem.names)
 
 
-def as_series(found: Moments, X: Matrix) -> Moments:
-    """The same covariance, worth as many independent rows as it is as precise as."""
-    worth = (found.k if found.worth is None else found.worth) / inflations(X)
+def as_series(found: Moments, X: Matrix, assume_centered: bool = False) -> Moments:
+    """The same covariance, worth as many independent rows as tell as much of Theta.
+
+    S is off by some error E and its inverse by -Theta E Theta: that of a pair is the covariance
+    of the residuals X Theta, whose memory counts. Where rows are few, or others have gaps, they
+    seem to have less than they have, so a variable's own memory counts if it is longer.
+    """
+    R, scale = to_unit_diagonal(found.S)
+    Z = (X - found.mean) / scale
+    own = inflations(Z, assume_centered)
+    k = _mean_worth(_fewer(found, own))
+    Theta = fit_wishart(R, k).posterior_mean(apart(R, LEAST_EIGENVALUE), k)
+    U = np.where(np.isnan(Z), np.nan, np.nan_to_num(Z) @ Theta)
+    of_residuals = inflations(U, assume_centered)
+    worth = _fewer(found, np.maximum(own, of_residuals))
     return replace(found, k=_mean_worth(worth), worth=worth)
+
+
+def _fewer(found: Moments, many: Vector) -> Matrix:
+    """Worth of pairs whose variables have ``many`` times too many rows.
+
+    Their geometric mean: what two columns share of their memories is that at most.
+    """
+    whole = found.k if found.worth is None else found.worth
+    return np.asarray(whole / np.sqrt(np.outer(many, many)))
 
 
 def em_moments(X: Matrix, assume_centered: bool, names: tuple[str, ...] = ()) -> Moments:
@@ -224,57 +240,3 @@ def observation_facts(problem: Problem, assume_centered: bool) -> dict[str, floa
         "effective_k": found.k,
         "moments_settled": found.settled,
     }
-
-
-def observation_notes(problem: Problem, assume_centered: bool) -> list[str]:
-    """In words, what was assumed of missing entries and of a series; nothing where neither is."""
-    found, lines = moments(problem, assume_centered), []
-    counted = f"the {problem.k} rows count as {found.k:.0f}"
-    if np.isnan(problem.X).any():
-        lines = _missing_notes(problem, found.settled, counted)
-    if problem.rows == "series":
-        lines.append(
-            "rows were taken as a series in the order of the table, in which those near each "
-            f"other are alike: {counted} independent ones"
-        )
-    return lines
-
-
-def _missing_notes(problem: Problem, settled: bool, counted: str) -> list[str]:
-    count = int(np.isnan(problem.X).sum())
-    lines = [
-        f"{count} entries of X ({count / problem.X.size:.0%}) are missing and were taken as "
-        f"missing {ASSUMED[problem.missing]}; {counted}"
-    ]
-    seen, n = (~np.isnan(problem.X)).sum(axis=0), problem.n
-    rare = np.flatnonzero(seen < min(n + 2, problem.k / 2))
-    if len(rare):
-        names = ", ".join(f"{problem.names[i]} ({seen[i]})" for i in rare[:5])
-        lines.append(
-            f"{names}{', ...' if len(rare) > 5 else ''}: seen in fewer rows than there are "
-            "variables, so that the others can seem to predict them; do not trust their pairs"
-        )
-    lines += _strangers(problem)
-    if not settled:
-        lines.append(
-            "the covariance did not settle, for too little was seen of some pairs: "
-            "drop the columns that miss most"
-        )
-    return lines
-
-
-def _strangers(problem: Problem) -> list[str]:
-    """A line that names pairs of variables hardly ever seen together; none where there are none."""
-    seen = (~np.isnan(problem.X)).astype(float)
-    rows, cols = pairs(problem.n)
-    together = (seen.T @ seen)[rows, cols]
-    few = np.flatnonzero((together < min(problem.n + 2, problem.k / 4)) & problem.U[rows, cols])
-    if not len(few):
-        return []
-    named = [f"{problem.names[rows[p]]} - {problem.names[cols[p]]}" for p in few[:5]]
-    least, most = int(together[few].min()), int(together[few].max())
-    rows_seen = f"{least}" if least == most else f"{least} to {most}"
-    return [
-        f"{', '.join(named)}{', ...' if len(few) > 5 else ''}: seen together in {rows_seen} rows; "
-        "do not trust what is said of them"
-    ]

@@ -77,7 +77,9 @@ def _observations(result: Result) -> Iterator[Check]:
     order, few = facts.get("row_order") and not is_series, k <= n
     if order:
         words += " Each depends on those near it in the table: see the warning."
-    if few:
+    if few and facts["k"] > n:
+        words += " That is fewer than there are variables, so the answer leans on assumptions."
+    elif few:
         words += (
             " Fewer observations than variables: without a prior no such covariance can be "
             "inverted, so the answer leans on assumptions."

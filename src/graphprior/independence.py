@@ -186,7 +186,7 @@ def _about_true_mean(r: Matrix, w: Matrix, k: Vector) -> Matrix:
 def _less_chance(total: Vector, lags: Vector, k: Vector) -> Vector:
     """I of which ``total`` was found: chance adds I / k at every lag beyond the memory's I.
 
-    (Bartlett: far autocorrelations have the variance I / k.) Solves I (1 + 2 (lags - I) / k).
+    (Bartlett: far autocorrelations have the variance I / k.) So total = I + 2 (lags - I) I / k.
     """
     b = 1 + 2 * lags / k
     own = k / 4 * (b - np.sqrt(np.maximum(b**2 - 8 * total / k, 0.0)))

@@ -102,10 +102,10 @@ def as_series(found: Moments, X: Matrix, assume_centered: bool = False) -> Momen
     seem to have less than they have, so a variable's own memory counts if it is longer.
     """
     R, scale = to_unit_diagonal(found.S)
-    Z = (X - found.mean) / scale
+    R, Z = apart(R, LEAST_EIGENVALUE), (X - found.mean) / scale
     own = inflations(Z, assume_centered)
     k = _mean_worth(_fewer(found, own))
-    Theta = fit_wishart(R, k).posterior_mean(apart(R, LEAST_EIGENVALUE), k)
+    Theta = fit_wishart(R, k).posterior_mean(R, k)
     U = np.where(np.isnan(Z), np.nan, np.nan_to_num(Z) @ Theta)
     of_residuals = inflations(U, assume_centered)
     worth = _fewer(found, np.maximum(own, of_residuals))

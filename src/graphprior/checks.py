@@ -58,7 +58,8 @@ def check_observations(
     if rows == "series" and len(table) < SHORTEST_SERIES:
         raise GraphPriorError(
             f"rows = 'series' with {len(table)} rows: at least {SHORTEST_SERIES} are needed to "
-            "see how they depend on each other"
+            "see how they depend on each other; take a longer series, or leave them 'independent' "
+            "and read the probabilities as too sure"
         )
     return table
 

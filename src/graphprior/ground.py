@@ -76,7 +76,8 @@ def observation_notes(problem: Problem, assume_centered: bool) -> list[str]:
         lines = _missing_notes(problem, found.settled, counted)
     if problem.rows == "series":
         assert found.worth is not None
-        least, most = np.percentile(vech(found.worth), [0, 100])
+        worth = vech(found.worth)
+        least, most = worth.min(), worth.max()
         each = f", {least:.0f} to {most:.0f} by pair" if most > 2 * least else ""
         lines.append(
             f"rows were taken as a series in the order of the table: {counted} independent ones"

@@ -24,7 +24,7 @@ from graphprior.graphs import vech
 Vector = npt.NDArray[np.float64]
 COUNTING = 5  # rows from which equal steps are no chance
 LAGS = 10  # of the test whether rows depend on those near them
-FARTHEST = 1000  # rows that the dependence of unasked rows is followed over
+FARTHEST = 1000  # rows over which `row_order` follows the dependence
 DOUBT = 1e-5  # level of the test; it is approximate, and strongly correlated columns reach .002
 COPIES = 0.02  # share of repeated rows that matters
 INFLATION = 1.3  # of the variance of a correlation: what matters, however sure it is

@@ -28,7 +28,7 @@ EXPERIMENT = Comparison(
             **{f"edp-gnn {count}": f"ergm-{count}-edp-gnn" for count in TRAINING_SETS},
         },
         budgets={
-            **dict.fromkeys(PAPERS, Budget(12, (100, 1300))),
+            **dict.fromkeys(PAPERS, Budget(58, (100, 1300))),
             **dict.fromkeys(RELAXED, Budget(20, (100, 1300))),
         },
     )

@@ -21,15 +21,16 @@ from graphprior import PartialGGM
 from graphprior.cli.main import app
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
+from graphprior.linalg import partial_correlations
 from graphprior.places import matrix_order, places
 from graphprior.report.card import result_card
 from graphprior.report.charts import matrix_chart
 from graphprior.report.page import report_page, write_report
 from graphprior.report.payload import embedded, packed, payload
-from graphprior.report.trust import checks, expected_errors
+from graphprior.report.trust import checks, correlation_error, expected_errors
 from graphprior.result import Result
 from graphprior.result_folder import edges_csv, read_result, write_result
-from oracles import random_graph, random_problem, relabel
+from oracles import random_graph, random_precision, random_problem, relabel
 from simulated import simulated_result
 
 HOSTILE = ["<script>alert(1)</script>", "</script><b>", '"quoted"', "$$x^2$$", "a,b\nc", "🧬 & co"]
@@ -221,6 +222,7 @@ def test_a_gain_within_its_error_is_called_weak(bits, expected):
         ({"k": 80}, "Observations", "good"),
         ({"precision_shrinkage": 0.2}, "Partial correlations", "weak"),
         ({}, "Partial correlations", "good"),
+        ({"effective_k": 2.5}, "Partial correlations", "note"),
         ({"draws": 5, "r_hat": 1.3, "ess": 400.0}, "Draws", "weak"),
         ({"draws": 5, "r_hat": 1.0, "ess": 40.0}, "Draws", "weak"),
         ({"draws": 5, "r_hat": 1.0, "ess": 400.0}, "Draws", "good"),
@@ -231,6 +233,24 @@ def test_a_gain_within_its_error_is_called_weak(bits, expected):
 )
 def test_weak_ground_is_called_weak(facts, title, expected):
     assert level(simulated_result(8, **facts), title) == expected
+
+
+@pytest.mark.parametrize(("density", "least"), [(1.0, 0.8), (0.2, 0.5)])
+def test_partial_correlations_are_as_far_off_as_is_told(rng, density, least):
+    """Where all is known the graph is right; few edges make the bound a loose one."""
+    off, told = [], []
+    for _ in range(40):
+        A = random_graph(rng, 8, density)
+        Theta_0 = random_precision(rng, A)
+        X = rng.multivariate_normal(np.zeros(8), np.linalg.inv(Theta_0), 40)
+        with notes():  # that nothing is unknown
+            result = Result.of(PartialGGM(prior=None).fit(X, known=A))
+        error = result.partial_correlations - partial_correlations(Theta_0)
+        off.append(np.mean(error[A == 1] ** 2))
+        told.append(correlation_error(result) ** 2)
+    ratio = np.array(off) / np.mean(told)
+    spread = ratio.std() / np.sqrt(len(ratio))
+    assert least**2 < ratio.mean() < 1 + 3 * spread
 
 
 def test_one_pass_says_that_it_draws_nothing():

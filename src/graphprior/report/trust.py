@@ -42,6 +42,17 @@ def expected_errors(result: Result) -> tuple[int, float, float]:
     return int(found.sum()), float((1 - p[found]).sum()), float(p[~found].sum())
 
 
+def correlation_error(result: Result) -> float:
+    """Standard error of the least certain partial correlation, if the graph is right; at most 1.
+
+    A pair's is (1 - r^2) / sqrt(k - c) in a clique of c variables; no clique has more than the
+    largest degree and one.
+    """
+    k = result.diagnostics.get("effective_k", result.diagnostics["k"])
+    spare = k - result.adjacency.sum(axis=0).max() - 1
+    return float(1 / np.sqrt(max(spare, 1)))
+
+
 def _notes(result: Result) -> Iterator[Check]:
     for words in result.notes:
         yield Check("weak", "Warning of the estimate", words[:1].upper() + words[1:] + ".")
@@ -56,9 +67,9 @@ def _found_edges(result: Result) -> Iterator[Check]:
     yield Check(
         level,
         "Edges found",
-        f"Of {found} edges found at threshold {result.threshold:.2f}, about {false:.1f} "
-        f"({share:.0%}) are expected to be false, and about {missed:.1f} edges to be missed, "
-        "if the probabilities are right. A higher threshold has fewer false edges.",
+        f"Of {found} edge{'s' * (found != 1)} found at threshold {result.threshold:.2f}, about "
+        f"{false:.1f} ({share:.0%}) are expected to be false, and about {missed:.1f} others to be "
+        "missed, if the probabilities are right. A higher threshold has fewer false edges.",
     )
 
 
@@ -213,10 +224,13 @@ def _precision(result: Result) -> Iterator[Check]:
             "not the values.",
         )
     else:
+        error = correlation_error(result)
         yield Check(
-            "good",
+            "good" if error < 1 else "note",
             "Partial correlations",
-            "Theta is the maximum likelihood estimate on the graph found; nothing was regularised.",
+            "Theta is the maximum likelihood estimate on the graph found; nothing was regularised. "
+            f"If that graph is right, a partial correlation is known to about ± {error:.2f} (s.e.) "
+            "or less.",
         )
     if facts.get("mle_exists") is False:
         yield Check(

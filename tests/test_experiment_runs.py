@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import numpy as np
 import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
@@ -42,20 +43,27 @@ def lines(path):
     return path.read_bytes().count(b"\n") if path.exists() else 0
 
 
-@pytest.mark.parametrize("moments", [(1, 9), (4, 23)])
-def test_a_run_that_is_killed_goes_on_to_the_same_rows(tmp_path, quiet, moments):
-    """Killed as soon as so many units are kept, wherever it then is; finished by running again."""
-    out = tmp_path / "out"
-    for moment in moments:
-        process = subprocess.Popen(
-            [*PROGRAM, *ARGUMENTS, "--out", str(out)],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        while lines(out / JOURNAL) < moment and process.poll() is None:
-            time.sleep(0.005)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        assert moment <= lines(out / JOURNAL) < 48
+def run_and_kill(out, reached, wait=0.0):
+    """Run, and kill so many seconds after something is reached."""
+    process = subprocess.Popen(
+        [*PROGRAM, *ARGUMENTS, "--out", str(out)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    while not reached() and process.poll() is None:
+        time.sleep(0.001)
+    time.sleep(wait)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_run_that_is_killed_goes_on_to_the_same_rows(tmp_path, quiet, first):
+    """Killed twice at random moments, wherever it then is; finished by running again."""
+    out, rng = tmp_path / "out", np.random.default_rng()
+    for at_least in (first, 12):
+        moment, wait = rng.integers(at_least, at_least + 12), rng.uniform(0, 0.02)
+        run_and_kill(out, lambda least=moment: lines(out / JOURNAL) >= least, wait)
+        assert moment <= lines(out / JOURNAL) < 48, (moment, wait)
         assert not (out / "rows.csv").exists()
     kept = (out / JOURNAL).read_bytes()
     experiment("grids-10").run(out, Options(**OPTIONS), silent)
@@ -63,6 +71,19 @@ def test_a_run_that_is_killed_goes_on_to_the_same_rows(tmp_path, quiet, moments)
     assert (out / JOURNAL).read_bytes().startswith(whole)  # nothing was done twice
     assert lines(out / JOURNAL) == lines(quiet / JOURNAL) == 48
     assert rows_of(out) == rows_of(quiet)
+
+
+@pytest.mark.parametrize("file", ["rows.csv", "table.md"])
+def test_a_run_that_is_killed_while_it_writes_ends_with_the_same_rows(tmp_path, quiet, file):
+    """Every unit is there, and of the results only a part."""
+    out = tmp_path / "out"
+    run_and_kill(out, (out / file).exists)
+    assert lines(out / JOURNAL) == 48
+    assert not (out / "figure.png").exists()
+    experiment("grids-10").run(out, Options(**OPTIONS), silent)
+    assert rows_of(out) == rows_of(quiet)
+    for name in ("reliability.csv", "figure.png"):
+        assert (out / name).read_bytes() == (quiet / name).read_bytes()
 
 
 def test_a_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path, quiet):

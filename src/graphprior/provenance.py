@@ -11,7 +11,10 @@ from typing import Any
 
 import torch
 
-PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "pandas")
+PARTS = (
+    "graphprior", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn", "networkx",
+    "pandas",
+)  # fmt: skip
 
 
 def versions() -> dict[str, str]:

@@ -43,7 +43,7 @@ class Penalty:
     low: float = 2.0
     high: float = np.inf
 
-    def __call__(self, k: int) -> float:
+    def __call__(self, k: float) -> float:
         """The penalty for k observations."""
         t = np.log(min(max(k, self.low), self.high))
         value = self.a * t**2 + self.b * t + self.c

@@ -14,10 +14,11 @@ from graphprior.experiments.spec import Spec
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours, then greys: the eye tells them apart with or without colour vision.
+# Okabe and Ito's colours first: the eye tells them apart with or without colour vision. As many as
+# a figure has methods; markers help where colours do not.
 COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b8a800", "#000000",
-    "#777777", "#aaaaaa", "#7b3294", "#8c510a",
+    "#777777", "#7b3294", "#8c510a", "#01665e", "#c51b7d", "#66a61e", "#1f3a93", "#f4a582",
 )  # fmt: skip
 MARKERS = "os^Dvp*XP<>hd"
 

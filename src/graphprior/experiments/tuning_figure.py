@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from graphprior.experiments.folder import (
     JOURNAL,
@@ -41,12 +42,15 @@ def draw_tuning(tuned: Tuned) -> Figure:
     left.legend(fontsize=7)
     right.scatter(tuned.k, tuned.best, c=shades, zorder=2, label="best on training graphs")
     ks = np.geomspace(tuned.k.min(), tuned.k.max(), 100)
-    curve = [tuned.penalty(round(k)) for k in ks]
+    curve = [tuned.penalty(k) for k in ks]
     right.plot(ks, curve, color="#e69f00", label=r"fitted $\lambda(k)$")
     right.set_xscale("log")
     right.set_yscale("log")
     right.set_xticks(tuned.k[::2], [f"{k:.0f}" for k in tuned.k[::2]])
-    right.minorticks_off()
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 3, 5, 7)))
+    right.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    for axis in (right.xaxis, right.yaxis):
+        axis.set_minor_locator(NullLocator())
     right.set_xlabel("k")
     right.set_ylabel(r"$\lambda$")
     right.legend(fontsize=8)

@@ -26,7 +26,7 @@ EXPERIMENT = Comparison(
             "LPost": Budget(100, SOME_RATIOS),
             "LPr": Budget(100),
             "LPost(relaxed)": Budget(20, SOME_RATIOS),
-            "langevin": Budget(20, SOME_RATIOS),
+            "langevin": Budget(100, SOME_RATIOS),
             "BDgraph": Budget(8, SOME_RATIOS),
         },
     )

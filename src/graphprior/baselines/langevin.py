@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def prior_once(name: str) -> Prior:
 class Langevin:
     """Mean of M graphs drawn by Algorithm 1."""
 
+    draws: ClassVar[int] = M
     prior: str | None
     variant: Variant
     schedule: Schedule
@@ -44,12 +46,18 @@ class Langevin:
             prior,
             engine="langevin",
             variant=self.variant,
-            n_samples=M,
+            n_samples=self.draws,
             schedule=self.schedule,
             p_m=None,
             random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
+
+
+class OneSample(Langevin):
+    """One graph alone, which is what the authors' code draws for LPr."""
+
+    draws = 1
 
 
 @dataclass(frozen=True)
@@ -86,8 +94,9 @@ def _langevin(
     kind: str = "edp-gnn",
     variant: Variant = "LPost",
     schedule: Callable[[int], Schedule] = papers,
+    sampler: type[Langevin] = Langevin,
 ) -> Callable[[Setting], Langevin]:
-    return lambda setting: Langevin(setting.prior(kind), variant, schedule(setting.T))
+    return lambda setting: sampler(setting.prior(kind), variant, schedule(setting.T))
 
 
 def _bootstrapped(p_m: float) -> Factory:
@@ -97,6 +106,7 @@ def _bootstrapped(p_m: float) -> Factory:
 METHODS: dict[str, Factory] = {
     "LPost": _langevin(),
     "LPr": _langevin(variant="LPr"),
+    "LPr(one sample)": _langevin(variant="LPr", sampler=OneSample),
     "LPost(relaxed)": _langevin(schedule=relaxed),
     "LPr(relaxed)": _langevin(variant="LPr", schedule=relaxed),
     "LL": lambda setting: Langevin(None, "LL", papers(setting.T)),

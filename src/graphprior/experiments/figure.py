@@ -21,23 +21,28 @@ COLOURS = (
     "#777777", "#7b3294", "#8c510a", "#01665e", "#c51b7d", "#66a61e", "#1f3a93", "#f4a582",
 )  # fmt: skip
 MARKERS = "os^Dvp*XP<>hd"
+VARIANTS = {"(relaxed)": ":", "relaxed; ": ":", "(one sample)": "-."}
 
 
 def styles(methods: list[str]) -> dict[str, dict[str, str]]:
-    """Colour, marker and line of each method; on the relaxed schedule it keeps its own, dotted."""
-    own = list(dict.fromkeys(_on_own_schedule(m) for m in methods))
+    """Colour, marker and line of each method; a variant keeps them but for the line."""
+    own = list(dict.fromkeys(_plain(m)[0] for m in methods))
     return {
         m: {
-            "color": COLOURS[own.index(_on_own_schedule(m)) % len(COLOURS)],
-            "marker": MARKERS[own.index(_on_own_schedule(m)) % len(MARKERS)],
-            "linestyle": "-" if m in own else ":",
+            "color": COLOURS[own.index(plain) % len(COLOURS)],
+            "marker": MARKERS[own.index(plain) % len(MARKERS)],
+            "linestyle": line,
         }
-        for m in methods
+        for m, (plain, line) in ((m, _plain(m)) for m in methods)
     }
 
 
-def _on_own_schedule(method: str) -> str:
-    return method.replace("(relaxed)", "").replace("relaxed; ", "")
+def _plain(method: str) -> tuple[str, str]:
+    """The method of which it is a variant, and the line that tells them apart."""
+    for words, line in VARIANTS.items():
+        if words in method:
+            return method.replace(words, ""), line
+    return method, "-"
 
 
 def draw(spec: Spec, summary: pd.DataFrame) -> Figure:

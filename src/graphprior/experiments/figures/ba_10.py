@@ -1,15 +1,7 @@
 """Dual Barabasi-Albert graphs with a tenth of the pairs unknown, a fifth of those edges."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import (
-    ALGORITHM_1,
-    FAST,
-    RATIOS,
-    SOME_RATIOS,
-    Budget,
-    Spec,
-    Unknown,
-)
+from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -22,11 +14,6 @@ EXPERIMENT = Comparison(
         k_per="unknown pair",
         methods=(*FAST, *ALGORITHM_1),
         priors={"evidence": "barabasi-albert", "edp-gnn": "barabasi-albert-edp-gnn"},
-        budgets={
-            "LPost": Budget(100, SOME_RATIOS),
-            "LPr": Budget(100),
-            "LPost(relaxed)": Budget(20, SOME_RATIOS),
-            "LPr(relaxed)": Budget(20),
-        },
+        budgets=ALGORITHM_1,
     )
 )

@@ -23,9 +23,8 @@ EXPERIMENT = Comparison(
         methods=(*FAST, *ALGORITHM_1, "langevin", "BDgraph"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
         budgets={
-            "LPost": Budget(100, SOME_RATIOS),
-            "LPr": Budget(100),
-            "LPost(relaxed)": Budget(20, SOME_RATIOS),
+            **ALGORITHM_1,
+            "LPr(relaxed)": Budget(100),
             "langevin": Budget(100, SOME_RATIOS),
             "BDgraph": Budget(8, SOME_RATIOS),
         },

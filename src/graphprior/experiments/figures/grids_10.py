@@ -1,15 +1,7 @@
 """Grids with a tenth of the pairs unknown."""
 
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import (
-    ALGORITHM_1,
-    FAST,
-    RATIOS,
-    SOME_RATIOS,
-    Budget,
-    Spec,
-    Unknown,
-)
+from graphprior.experiments.spec import ALGORITHM_1, FAST, RATIOS, Spec, Unknown
 
 EXPERIMENT = Comparison(
     Spec(
@@ -22,11 +14,6 @@ EXPERIMENT = Comparison(
         k_per="unknown pair",
         methods=(*FAST, *ALGORITHM_1),
         priors={"evidence": "grids", "edp-gnn": "grids-edp-gnn"},
-        budgets={
-            "LPost": Budget(100, SOME_RATIOS),
-            "LPr": Budget(100),
-            "LPost(relaxed)": Budget(20, SOME_RATIOS),
-            "LPr(relaxed)": Budget(20),
-        },
+        budgets=ALGORITHM_1,
     )
 )

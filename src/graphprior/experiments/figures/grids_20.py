@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from graphprior.experiments.figures.grids_10 import EXPERIMENT as GRIDS_10
 from graphprior.experiments.run import Comparison
-from graphprior.experiments.spec import ALGORITHM_1, FAST, SOME_RATIOS, Budget, Unknown
+from graphprior.experiments.spec import Unknown
 
 EXPERIMENT = Comparison(
     replace(
@@ -12,12 +12,5 @@ EXPERIMENT = Comparison(
         name="grids-20",
         title="Grids, 20% unknown",
         unknown=Unknown(share=0.2),
-        methods=(*FAST, *ALGORITHM_1),
-        budgets={
-            "LPost": Budget(100, SOME_RATIOS),
-            "LPr": Budget(100),
-            "LPost(relaxed)": Budget(20, SOME_RATIOS),
-            "LPr(relaxed)": Budget(20),
-        },
     )
 )

@@ -14,7 +14,7 @@ from graphprior.baselines.registry import methods, without_data
 from graphprior.datasets.registry import families
 from graphprior.errors import GraphPriorError
 from graphprior.experiments import units
-from graphprior.experiments.figure import draw, table
+from graphprior.experiments.figure import draw, styles, table
 from graphprior.experiments.published import best, curve, published_methods
 from graphprior.experiments.registry import experiment, experiments
 from graphprior.experiments.rows import Finished
@@ -158,6 +158,14 @@ def test_a_method_without_data_is_run_once_for_all_x():
     moving = replace(spec, unknown=Unknown())
     keys = [key for key, _ in planned(moving, ["LPr"], Options(graphs=1), {})]
     assert keys == ["LPr | 0.5 | 0", "LPr | 2 | 0"]
+
+
+@pytest.mark.parametrize(("method", "M"), [("LPr", 10), ("LPr(one sample)", 1)])
+def test_scores_are_shares_of_as_many_graphs_as_are_drawn(method, M):
+    spec = replace(SMALL, T=2, priors={"edp-gnn": "grids-edp-gnn"})
+    scores = np.array(units.solve(units.solve_unit(spec, method, 0.5, 0, {})[1])["scores"])
+    np.testing.assert_allclose(scores * M, np.round(scores * M), atol=1e-9)
+    assert (len(np.unique(scores)) > 2) == (M > 1)
 
 
 def test_budgets_hold_unless_all_is_asked():
@@ -500,6 +508,13 @@ def test_more_graphs_than_there_are_is_said_at_once(tmp_path, monkeypatch):
         Comparison(SMALL).run(tmp_path / "out", Options(graphs=9), silent)
 
 
+def test_a_kill_in_the_first_write_does_not_lock_the_folder(tmp_path):
+    (tmp_path / ".spec.json.tmp").write_text("{")
+    Comparison(SMALL).run(tmp_path, Options(methods=("Threshold",), graphs=2), silent)
+    assert (tmp_path / "rows.csv").exists()
+    assert not (tmp_path / ".spec.json.tmp").exists()
+
+
 def test_other_problems_in_the_same_folder_are_refused(tmp_path):
     run(tmp_path / "out", methods=("Threshold",))
     with pytest.raises(GraphPriorError, match="other problems"):
@@ -539,6 +554,24 @@ def test_the_table_escapes_bars_and_shows_what_was_published(rng):
     assert "| LPost(\\|A\\|=1000) | 4 | 1.000 ± 0.000 (0.679)" in words
     assert "| TIGER | not run | - (0.526)" in words
     assert curve("ergm", "TIGER")[25.0] == 0.526
+
+
+def test_one_sample_stands_next_to_what_is_published_as_the_prior(rng):
+    spec = replace(SMALL, name="grids-10", xs=(0.15, 0.35, 0.85, 2.0))
+    results = made_up(spec, lambda a: a * 0.9, rng, ["mine"], R=4)
+    summary = Finished(spec, results, ["mine"]).summary().assign(method="LPr(one sample)")
+    assert "| LPr(one sample) | 4 | 1.000 ± 0.000 (0.288)" in table(spec, summary)
+    _, right = draw(spec, summary).axes
+    shown = [t.get_text() for t in right.get_legend().get_texts()]
+    assert sorted(shown) == published_methods("grids-10")
+
+
+@pytest.mark.parametrize("figure", COMPARISONS, ids=lambda e: e.name)
+def test_methods_of_a_figure_can_be_told_apart(figure):
+    spec = figure.spec
+    names = list(dict.fromkeys([*spec.methods, *published_methods(spec.name)]))
+    drawn = {(s["color"], s["linestyle"]) for s in styles(names).values()}
+    assert len(drawn) == len(names)
 
 
 def test_the_figure_draws_every_method_that_was_run_or_published(rng):

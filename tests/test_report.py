@@ -222,7 +222,16 @@ def test_a_gain_within_its_error_is_called_weak(bits, expected):
         ({"k": 80}, "Observations", "good"),
         ({"precision_shrinkage": 0.2}, "Partial correlations", "weak"),
         ({}, "Partial correlations", "good"),
-        ({"effective_k": 2.5}, "Partial correlations", "note"),
+        ({"least_k": 15.0}, "Partial correlations", "note"),
+        ({"least_k": 6.5}, "Partial correlations", "weak"),
+        ({"least_k": 2.5}, "Partial correlations", "weak"),
+        ({"row_order": None, "rows": "independent"}, "Partial correlations", "good"),
+        ({"row_order": {"lag": 1}, "rows": "independent"}, "Partial correlations", "weak"),
+        (
+            {"row_order": {"lag": 1}, "rows": "series", "effective_k": 32.0},
+            "Partial correlations",
+            "good",
+        ),
         ({"draws": 5, "r_hat": 1.3, "ess": 400.0}, "Draws", "weak"),
         ({"draws": 5, "r_hat": 1.0, "ess": 40.0}, "Draws", "weak"),
         ({"draws": 5, "r_hat": 1.0, "ess": 400.0}, "Draws", "good"),
@@ -235,22 +244,50 @@ def test_weak_ground_is_called_weak(facts, title, expected):
     assert level(simulated_result(8, **facts), title) == expected
 
 
-@pytest.mark.parametrize(("density", "least"), [(1.0, 0.8), (0.2, 0.5)])
-def test_partial_correlations_are_as_far_off_as_is_told(rng, density, least):
-    """Where all is known the graph is right; few edges make the bound a loose one."""
-    off, told = [], []
+def told_and_off(rng, A, k, pairs, hide=None):
+    """Squares of the error told and of that of some pairs, in 40 fits to a known graph."""
+    told, off = [], []
     for _ in range(40):
-        A = random_graph(rng, 8, density)
         Theta_0 = random_precision(rng, A)
-        X = rng.multivariate_normal(np.zeros(8), np.linalg.inv(Theta_0), 40)
+        X = rng.multivariate_normal(np.zeros(len(A)), np.linalg.inv(Theta_0), k)
+        if hide is not None:
+            X[hide] = np.nan
         with notes():  # that nothing is unknown
-            result = Result.of(PartialGGM(prior=None).fit(X, known=A))
-        error = result.partial_correlations - partial_correlations(Theta_0)
-        off.append(np.mean(error[A == 1] ** 2))
-        told.append(correlation_error(result) ** 2)
-    ratio = np.array(off) / np.mean(told)
+            model = PartialGGM(prior=None, missing="em").fit(X, known=A)
+        error = Result.of(model).partial_correlations - partial_correlations(Theta_0)
+        told.append(correlation_error(Result.of(model)) ** 2)
+        off.append(np.mean(error[pairs] ** 2))
+    return np.array(told), np.array(off)
+
+
+@pytest.mark.parametrize(("density", "k", "least"), [(1.0, 14, 0.7), (0.2, 40, 0.5)])
+def test_partial_correlations_are_as_far_off_as_is_told(rng, density, k, least):
+    """Few edges make the bound a loose one."""
+    A = random_graph(rng, 8, density)
+    told, off = told_and_off(rng, A, k, A == 1)
+    ratio = off / told.mean()
     spread = ratio.std() / np.sqrt(len(ratio))
     assert least**2 < ratio.mean() < 1 + 3 * spread
+
+
+def test_the_error_told_holds_for_the_pair_that_is_seen_least(rng):
+    A, hide = 1 - np.eye(5), np.zeros((200, 5), dtype=bool)
+    hide[:95, 0] = hide[105:, 1] = True  # seen together in ten rows
+    pair = np.zeros((5, 5), dtype=bool)
+    pair[0, 1] = True
+    told, off = told_and_off(rng, A, 200, pair, hide)
+    ratio = off / told.mean()
+    assert ratio.mean() < 1 + 3 * ratio.std() / np.sqrt(len(ratio))
+    everywhere, _ = told_and_off(rng, A, 200, pair)
+    assert told.mean() > 2 * everywhere.mean()
+
+
+def test_a_graph_without_edges_has_no_values_to_doubt():
+    result = simulated_result(8)
+    empty = replace(result, adjacency=np.zeros((8, 8)))
+    (check,) = (c for c in checks(empty) if c.title == "Partial correlations")
+    assert check.level == "note"
+    assert "all of them are zero" in check.words
 
 
 def test_one_pass_says_that_it_draws_nothing():

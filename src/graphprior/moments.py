@@ -238,5 +238,6 @@ def observation_facts(problem: Problem, assume_centered: bool) -> dict[str, floa
         "missing": problem.missing,
         "missing_entries": int(np.isnan(problem.X).sum()),
         "effective_k": found.k,
+        "least_k": found.k if found.worth is None else float(vech(found.worth).min()),
         "moments_settled": found.settled,
     }

@@ -11,15 +11,13 @@ from typing import Any
 
 import torch
 
-PARTS = (
-    "graphprior", "torch", "torch-geometric", "numpy", "scipy", "scikit-learn", "networkx",
-    "pandas",
-)  # fmt: skip
+PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "pandas")
 
 
-def versions() -> dict[str, str]:
-    """Versions of Python and of the parts that decide a result."""
-    return {"python": platform.python_version(), **{part: _version(part) for part in PARTS}}
+def versions(*more: str) -> dict[str, str]:
+    """Versions of Python, of the parts that decide a result, and of ``more`` of them."""
+    found = {part: _version(part) for part in (*PARTS, *more)}
+    return {"python": platform.python_version(), **found}
 
 
 @cache  # looking one up parses a file, and a run of many results tells it in each

@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from graphprior.experiments.published import curve, published_methods
+from graphprior.experiments.published import SHOWN_AS, curve, published_methods
 from graphprior.experiments.spec import Spec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Okabe and Ito's colours first: the eye tells them apart with or without colour vision. As many as
-# a figure has methods; markers help where colours do not.
+# Okabe and Ito's colours first (their yellow darkened), then others: as many as a figure has
+# methods. Not all can be told apart without colour vision, so markers differ too.
 COLOURS = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#b8a800", "#000000",
     "#777777", "#7b3294", "#8c510a", "#01665e", "#c51b7d", "#66a61e", "#1f3a93", "#f4a582",
@@ -53,7 +53,7 @@ def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
     run_here, in_paper = figure.subplots(1, 2, sharey=True)
     for method in methods:
         mine = summary[(summary["method"] == method) & summary["value"].notna()]
-        theirs = curve(spec.name, method)
+        theirs = {} if method in SHOWN_AS else curve(spec.name, method)
         if len(mine):
             few = int(mine["graphs"].min())
             label = method if few >= spec.graphs else f"{method} ({few} graphs)"

@@ -20,7 +20,7 @@ from graphprior.experiments.methods import described, mark
 from graphprior.experiments.spec import Spec
 from graphprior.experiments.units import method_of
 from graphprior.inputs import file_hash
-from graphprior.prior.store import SHIPPED, shipped_priors, write_whole
+from graphprior.prior.store import SHIPPED, shipped_priors, unfinished, write_whole
 from graphprior.provenance import commit, machine, versions
 from graphprior.work import Journal, read_results, result_line
 
@@ -56,7 +56,8 @@ def save_provenance(out: Path, facts: dict[str, Any]) -> None:
     """Versions, commit and machine of every run that adds to the folder; told before it does."""
     path = out / "run.json"
     runs = json.loads(path.read_text())["runs"] if path.exists() else []
-    entry = {**facts, "commit": commit(), "versions": versions(), "machine": machine()}
+    parts = versions("torch-geometric")
+    entry = {**facts, "commit": commit(), "versions": parts, "machine": machine()}
     save_json(path, {"runs": [*runs, entry]})
 
 
@@ -120,7 +121,7 @@ def claim(
         else:
             for left in LEFT:
                 (out / left).unlink(missing_ok=True)
-    elif out.exists() and (not out.is_dir() or any(out.iterdir())):
+    elif out.exists() and (not out.is_dir() or set(out.iterdir()) - {unfinished(path)}):
         raise GraphPriorError(f"{out} is not empty and holds no experiment: choose another --out")
     save_json(path, {"figure": name, "spec": asdict(spec), "priors": hashes, "methods": made})
 
@@ -209,7 +210,7 @@ def save_joined(path: Path, rows: pd.DataFrame, methods: Sequence[str]) -> pd.Da
     order = {method: place for place, method in enumerate(methods)}
     rows = rows.sort_values("method", key=lambda m: m.map(order), kind="stable")
     save_table(path, rows)
-    return rows.reset_index(drop=True)
+    return pd.read_csv(path)  # what follows is made of what is kept
 
 
 def save_penalties(out: Path, penalties: dict[str, Penalty]) -> None:

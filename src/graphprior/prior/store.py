@@ -50,10 +50,15 @@ KINDS: dict[str, Callable[[dict[str, Any], dict[str, Tensor]], NetworkPrior]] = 
 }
 
 
+def unfinished(path: Path) -> Path:
+    """What a kill may leave beside a file that `write_whole` was writing."""
+    return path.with_name(f".{path.name}.tmp")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that a kill at any moment leaves the old one or the new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.tmp")
+    temporary = unfinished(path)
     try:
         with open(temporary, "wb") as file:
             file.write(content)

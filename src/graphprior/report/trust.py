@@ -14,6 +14,7 @@ from graphprior.result import Result
 
 Level = Literal["good", "weak", "note"]
 R_HAT = 1.05  # chains that agree less have not been run long enough
+EXACT, VAGUE = 0.2, 0.5  # errors of partial correlations that leave values, or signs of some
 FEW = 100  # independent draws that a share known to a few per cent needs
 
 
@@ -43,14 +44,14 @@ def expected_errors(result: Result) -> tuple[int, float, float]:
 
 
 def correlation_error(result: Result) -> float:
-    """Standard error of the least certain partial correlation, if the graph is right; at most 1.
+    """Standard error of the least certain partial correlation, if the graph is right.
 
-    A pair's is (1 - r^2) / sqrt(k - c) in a clique of c variables; no clique has more than the
-    largest degree and one.
+    That of a pair is (1 - r^2) / sqrt(k - c) in a clique of c variables, and no clique has more
+    than the largest degree and one. Infinite where observations are too few to tell.
     """
-    k = result.diagnostics.get("effective_k", result.diagnostics["k"])
+    k = result.diagnostics.get("least_k", result.diagnostics["k"])
     spare = k - result.adjacency.sum(axis=0).max() - 1
-    return float(1 / np.sqrt(max(spare, 1)))
+    return float(1 / np.sqrt(spare)) if spare >= 1 else np.inf
 
 
 def _notes(result: Result) -> Iterator[Check]:
@@ -212,6 +213,22 @@ def _draws(result: Result) -> Iterator[Check]:
         )
 
 
+def _values(result: Result) -> Check:
+    """How well partial correlations are known that are of the maximum likelihood."""
+    words = "Theta is the maximum likelihood estimate on the graph found; nothing was regularised."
+    error, title = correlation_error(result), "Partial correlations"
+    if not result.adjacency.any():
+        return Check("note", title, words + " It joins no pair, so all of them are zero.")
+    if np.isinf(error):
+        return Check("weak", title, words + " Observations are too few to tell the values.")
+    level: Level = "good" if error <= EXACT else "note" if error <= VAGUE else "weak"
+    wanted = "that graph is right and the data are Gaussian"
+    if result.diagnostics.get("row_order") and result.diagnostics.get("rows") != "series":
+        level, wanted = "weak", wanted + ", and if rows were independent, which they are not"
+    words += f" If {wanted}, they are known to about ± {error:.2f} (s.e.) or less."
+    return Check(level, title, words)
+
+
 def _precision(result: Result) -> Iterator[Check]:
     facts = result.diagnostics
     shrunk = facts["precision_shrinkage"]
@@ -224,14 +241,7 @@ def _precision(result: Result) -> Iterator[Check]:
             "not the values.",
         )
     else:
-        error = correlation_error(result)
-        yield Check(
-            "good" if error < 1 else "note",
-            "Partial correlations",
-            "Theta is the maximum likelihood estimate on the graph found; nothing was regularised. "
-            f"If that graph is right, a partial correlation is known to about ± {error:.2f} (s.e.) "
-            "or less.",
-        )
+        yield _values(result)
     if facts.get("mle_exists") is False:
         yield Check(
             "weak",

@@ -63,7 +63,7 @@ class Budget:
 
 
 # Algorithm 1 with the network and likelihood of the paper, on its schedule and on ours, and how
-# far each is run: what the paper shows on as many graphs as two hours of two cores allow.
+# far each is run: LPost and LPr on all graphs, variants that explain them on some.
 ALGORITHM_1 = {
     "LPost": Budget(100, SOME_RATIOS),
     "LPr": Budget(100),

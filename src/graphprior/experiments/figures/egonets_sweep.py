@@ -17,8 +17,11 @@ EXPERIMENT = Comparison(
         k_per="graph",
         k=100,
         metric="auc",
-        methods=("direct", "gibbs", "direct(no data)", "LPost", "LPr", "LL"),
+        methods=("direct", "gibbs", "direct(no data)", "LPost", "LPr", "LPr(one sample)", "LL"),
         priors={"evidence": "egonets", "edp-gnn": "egonets-edp-gnn"},
-        budgets={m: Budget(100, SOME) for m in ("LPost", "LPr", "LL")},
+        budgets={
+            **{m: Budget(100, SOME) for m in ("LPost", "LPr", "LL")},
+            "LPr(one sample)": Budget(50, SOME),
+        },
     )
 )

@@ -3,6 +3,7 @@
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,7 @@ SMALL = Spec(
     splits=3,
     tuning_graphs=1,
 )
+RESULTS = Path(__file__).parent.parent / "results"
 COMPARISONS = [e for e in experiments().values() if isinstance(e, Comparison)]
 
 
@@ -57,6 +59,28 @@ def test_every_figure_names_things_that_exist(figure):
     assert set(published_methods(spec.name)) <= set(spec.methods)
     assert set(best(spec.name)) == set(spec.xs)
     assert Spec.from_json(spec.to_json()) == spec
+
+
+@pytest.mark.parametrize("figure", experiments().values(), ids=lambda e: e.name)
+def test_committed_results_are_of_the_figure_as_it_is_declared(figure):
+    kept = json.loads((RESULTS / figure.name / "spec.json").read_text())
+    made_of = Spec.from_json(json.dumps(kept["spec"]))
+    assert kept["figure"] == figure.name
+    assert made_of.identity == figure.spec.identity
+    if isinstance(figure, Comparison):  # others do not depend on methods and graphs
+        assert made_of == figure.spec
+
+
+@pytest.mark.parametrize("figure", COMPARISONS, ids=lambda e: e.name)
+def test_committed_results_have_every_graph_declared_and_are_what_the_table_shows(figure):
+    spec, folder = figure.spec, RESULTS / figure.name
+    summary = pd.read_csv(folder / "summary.csv")
+    graphs = summary.set_index(["method", "x"])["graphs"]
+    for method in spec.methods:
+        budget = spec.budgets.get(method, Budget(spec.graphs))
+        for x in budget.xs or spec.xs:
+            assert graphs[method, x] == budget.graphs, (method, x)
+    assert (folder / "table.md").read_text() == table(spec, summary)
 
 
 def test_every_published_figure_has_an_experiment():

@@ -86,7 +86,7 @@ def _observations(result: Result) -> Iterator[Check]:
     if facts["likelihood"] is None:
         yield Check("note", title, words + " The data were not asked: the prior alone.")
         return
-    order, few = facts.get("row_order") and not is_series, k <= n
+    order, few = _rows_depend(result), k <= n
     if order:
         words += " Each depends on those near it in the table: see the warning."
     if few and facts["k"] > n:
@@ -98,6 +98,12 @@ def _observations(result: Result) -> Iterator[Check]:
         )
     level: Level = "weak" if few or order else "good" if k >= 5 * n else "note"
     yield Check(level, title, words)
+
+
+def _rows_depend(result: Result) -> bool:
+    """Rows depend on those near them, and each was counted all the same."""
+    facts = result.diagnostics
+    return bool(facts.get("row_order")) and facts.get("rows") != "series"
 
 
 def _prior_fit(result: Result) -> Iterator[Check]:
@@ -223,7 +229,7 @@ def _values(result: Result) -> Check:
         return Check("weak", title, words + " Observations are too few to tell the values.")
     level: Level = "good" if error <= EXACT else "note" if error <= VAGUE else "weak"
     wanted = "that graph is right and the data are Gaussian"
-    if result.diagnostics.get("row_order") and result.diagnostics.get("rows") != "series":
+    if _rows_depend(result):
         level, wanted = "weak", wanted + ", and if rows were independent, which they are not"
     words += f" If {wanted}, they are known to about ± {error:.2f} (s.e.) or less."
     return Check(level, title, words)

@@ -8,11 +8,8 @@ from scipy.special import gammaln, logit
 from scipy.stats import multivariate_normal, norm, qmc
 
 from calibration import slope, worst_bin
-from graphprior import evidence
 from graphprior.covariance import sample_covariance
-from graphprior.errors import GraphPriorError
 from graphprior.evidence import data_evidence, integrate_out, linearise, start_slab
-from graphprior.field import Field
 from graphprior.ggm import log_likelihood, simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, unvech, vech
 from graphprior.linalg import partial_correlations, to_unit_diagonal
@@ -400,45 +397,3 @@ def test_random_problems_of_another_kind_are_no_harder():
         )
     assert len(right) > 30
     assert np.mean(right) > 0.98 - 4 * np.sqrt(0.02 / len(right))
-
-
-# Many pairs.
-
-
-def test_the_field_is_the_coupled_likelihood(rng):
-    """The same F and b, though no matrix of pairs by pairs is made."""
-    A, _, problem = simulated(rng, 9, 30, 0.5)
-    S, _ = to_unit_diagonal(sample_covariance(problem.X))
-    Theta = random_precision(rng, A)
-    unknown = np.nonzero(np.triu(problem.U))
-    edges = np.nonzero(np.triu(problem.known == 1))
-    nuisance = tuple(np.concatenate([np.arange(9), part]) for part in edges)
-    ridge = np.concatenate([np.zeros(9), np.full(len(edges[0]), 8.0)])
-    rows, cols = (np.concatenate(parts) for parts in zip(nuisance, unknown, strict=True))
-    told = linearise(Theta, S, 30, rows, cols)
-    is_nuisance = np.arange(len(rows)) < len(ridge)
-    F, b, slope, at_zero, _ = integrate_out(told.F, told.b, is_nuisance, ridge)
-    field = Field.create(np.linalg.inv(Theta), S, 30, unknown, nuisance, ridge)
-    strength = rng.standard_normal(len(b))
-    np.testing.assert_allclose(field.product(strength), F @ strength, atol=1e-8)
-    np.testing.assert_allclose(field.shift(), b, atol=1e-8)
-    np.testing.assert_allclose(field.precision, np.diag(F), rtol=1e-4)
-    np.testing.assert_allclose(field.nuisance_mean(strength), slope @ strength + at_zero, atol=1e-8)
-
-
-def test_the_field_agrees_with_full_coupling(monkeypatch, record_property):
-    """Probabilities of the hidden pairs with approximate variances, against those with exact."""
-    gaps = []
-    for seed in range(6):
-        _, _, problem = simulated(np.random.default_rng(seed), 16, 60, 0.5, density=0.12)
-        monkeypatch.setattr(evidence, "MOST_COUPLED", 1500)
-        exact = data_evidence(problem).beliefs.p
-        monkeypatch.setattr(evidence, "MOST_COUPLED", 0)
-        found = data_evidence(problem)
-        gaps.append(np.abs(found.beliefs.p - exact))
-        with pytest.raises(GraphPriorError, match="too many"):
-            _ = found.coupled
-    gaps = np.concatenate(gaps)
-    record_property("mean_gap", gaps.mean())
-    record_property("largest_gap", gaps.max())
-    assert gaps.mean() < 0.05

@@ -20,7 +20,7 @@ from graphprior.engines.run import Settings, run
 from graphprior.errors import GraphPriorWarning
 from graphprior.evidence import Evidence, data_evidence
 from graphprior.fit_check import PriorGain, check_prior
-from graphprior.graphs import Matrix, Problem
+from graphprior.graphs import Matrix, Problem, tells_rate
 from graphprior.ground import weak_ground
 from graphprior.independence import row_facts
 from graphprior.moments import moments, observation_facts
@@ -42,7 +42,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ----------
     prior : None, str, path or prior
         Name of a shipped prior, a .safetensors file, or a prior object. None:
-        independent edges, at the rate seen among the known pairs.
+        independent edges, at the rate seen among the known pairs, or, where no pair is
+        known to be absent, at the rate that the data tell.
     engine : "direct", "gibbs" or "langevin"
         A few passes of the prior and nothing drawn, Gibbs, or Algorithm 1.
     likelihood : "marginal", "plug-in" or None
@@ -238,7 +239,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ) -> Prior | None:
         """The prior to use: checked against the problem, and tempered if that is wanted."""
         evidence = data if isinstance(data, Evidence) else None
-        if prior is None and evidence is not None:
+        told = prior is not None and (self.prior is not None or tells_rate(problem.known))
+        if evidence is not None and not told:
             return IndependentEdges(evidence.slab.rate)
         # Independent edges have nothing to predict with; scores alone cannot be asked.
         if self.prior is None or not isinstance(prior, EvidencePrior):

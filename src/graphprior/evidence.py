@@ -13,7 +13,8 @@ do not matter.
    by expectation-maximisation; known edges, where there are any, tell s2 too.
 
 Steps 2 to 4 are repeated with what was learned, and again where the pairs known
-to be absent are clearly not zero (slack.py).
+to be absent are clearly not zero (slack.py). Above `MOST_COUPLED` unknown pairs
+Theta is drawn instead (chains.py), with the same spikes and slabs.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
+from graphprior.chains import Chains
 from graphprior.errors import GraphPriorError
-from graphprior.field import Field, field_beliefs
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import LEAST_EIGENVALUE, apart, to_unit_diagonal
 from graphprior.moments import moments
@@ -43,7 +44,7 @@ from graphprior.slack import (
     tells_slack,
 )
 from graphprior.spike_slab import Beliefs, Vector, expectation_propagation
-from graphprior.strengths import coupled_likelihood, field_likelihood
+from graphprior.strengths import coupled_likelihood
 from graphprior.wishart import WishartPrior, fit_wishart
 
 Index = npt.NDArray[np.intp]
@@ -66,7 +67,7 @@ class Evidence:
     n: int
     rows: Index
     cols: Index
-    likelihood: Coupled | Field
+    likelihood: Coupled | Chains
     slab: Slab
     wishart: WishartPrior
     beliefs: Beliefs
@@ -77,7 +78,7 @@ class Evidence:
     @property
     def coupled(self) -> Coupled:
         """F and b; refused where there are too many pairs."""
-        if isinstance(self.likelihood, Field):
+        if isinstance(self.likelihood, Chains):
             raise GraphPriorError(
                 f"{len(self.rows)} unknown pairs are too many to hold how each depends on each "
                 f"(at most {MOST_COUPLED}): use engine 'direct'"
@@ -130,17 +131,13 @@ class Evidence:
 
     def given(self, log_odds: Matrix) -> Evidence:
         """The same data when the pairs' prior log-odds are ``log_odds`` (n, n)."""
-        told = log_odds[self.rows, self.cols]
-        return replace(self, beliefs=_believe(self.likelihood, self.slab, told, self.beliefs))
-
-
-def _believe(
-    likelihood: Coupled | Field, slab: Slab, log_odds: Vector, start: Beliefs | None
-) -> Beliefs:
-    sites = None if start is None else start.sites
-    if isinstance(likelihood, Field):
-        return field_beliefs(likelihood, slab.variance, log_odds, sites)
-    return expectation_propagation(likelihood.F, likelihood.b, slab.variance, log_odds, sites)
+        likelihood, slab = self.likelihood, self.slab
+        if isinstance(likelihood, Chains):
+            likelihood, beliefs = likelihood.beliefs(slab, log_odds)
+            return replace(self, likelihood=likelihood, beliefs=beliefs)
+        told, sites = log_odds[self.rows, self.cols], self.beliefs.sites
+        beliefs = expectation_propagation(*likelihood, slab.variance, told, sites)
+        return replace(self, beliefs=beliefs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +196,11 @@ def data_evidence(
             f"slack = {slack} with {problem.n} variables: it needs at most {MOST_PAIRS} pairs, "
             f"of which {MOST_COUPLED} unknown"
         )
-    for _ in range(ROUNDS):
-        state = _round(data, state)
+    if problem.U.sum() // 2 > MOST_COUPLED:
+        state = _draw(data, state)
+    else:
+        for _ in range(ROUNDS):
+            state = _round(data, state)
     if _few_enough(problem) and tells_slack(problem):
         state = _with_slack(data, state, ROUNDS if slack is None else 0)
     assert state.evidence is not None
@@ -232,6 +232,18 @@ def _round(data: _Data, state: _State) -> _State:
     p = np.where(data.problem.U, evidence.matrix(evidence.beliefs.p), data.problem.known == 1)
     Theta = Theta * state.scale
     return _State(np.diag(Theta), p, data.fixed or slab, state.slack, Theta, evidence)
+
+
+def _draw(data: _Data, state: _State) -> _State:
+    """Steps 2 to 4 for many pairs: Theta is drawn, with size and rate of edges."""
+    problem = data.problem
+    chains = Chains.create(problem, data.R * state.scale, data.k, data.share)
+    chains, slab, Theta = chains.learn(state.slab, data.fixed)
+    log_odds = np.full(data.R.shape, logit(slab.rate))
+    chains, beliefs = chains.beliefs(slab, log_odds)
+    rows, cols = np.nonzero(np.triu(problem.U))
+    evidence = Evidence(problem.n, rows, cols, chains, slab, data.wishart, beliefs)
+    return replace(state, slab=slab, Theta=Theta * state.scale, evidence=evidence)
 
 
 def _few_enough(problem: Problem) -> bool:
@@ -274,18 +286,13 @@ def _weigh(data: _Data, state: _State, Theta: Matrix, S: Matrix) -> tuple[Eviden
     edges = np.nonzero(np.triu(problem.known == 1))
     nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
     start = start_slab(problem, data.wishart).variance
-    large = len(rows) > MOST_COUPLED
-    told = None if large else _free_entries(data, state, Theta, S, nuisance, unknown)
-    for _ in range(1 if large or data.fixed is not None else EM_STEPS):
+    told = _free_entries(data, state, Theta, S, nuisance, unknown)
+    for _ in range(EM_STEPS if data.fixed is None else 1):
         ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
-        likelihood: Coupled | Field
-        if told is None:
-            likelihood, moment = field_likelihood(
-                Theta, S, data.k, unknown, nuisance, ridge, data.share
-            )
-        else:
-            likelihood, moment = coupled_likelihood(told, ridge)
-        beliefs = _believe(likelihood, slab, np.full(len(rows), logit(slab.rate)), beliefs)
+        likelihood, moment = coupled_likelihood(told, ridge)
+        log_odds = np.full(len(rows), logit(slab.rate))
+        sites = None if beliefs is None else beliefs.sites
+        beliefs = expectation_propagation(*likelihood, slab.variance, log_odds, sites)
         used, slab = slab, maximise(beliefs, moment(beliefs)[n:], start)
     assert beliefs is not None
     return Evidence(n, rows, cols, likelihood, used, data.wishart, beliefs), slab

@@ -1,7 +1,7 @@
 """Whether a prior fits: what it predicts of pairs whose value it was not shown.
 
 Where part of the graph is known, known pairs are hidden in turn and predicted
-from the rest, without data. Where nothing is known, the data's evidence about
+from the rest, without data. Where nothing or only edges are known, the data's evidence about
 a pair is predicted from the evidence about the others. Either way the gain
 over the edge rate alone is in bits for each pair: what a prior of this kind is
 worth here. A prior that gains nothing does more harm than good.
@@ -25,6 +25,7 @@ from graphprior.spike_slab import Vector
 
 FOLDS = 8
 FEWEST = 10
+FEWEST_ABSENT = 5
 LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of pairs
 
 
@@ -66,7 +67,10 @@ def check_prior(
     """The gain on known pairs, or on the data if none are known; None where there is neither."""
     rows, cols = pairs(len(known))
     is_known = ~np.isnan(known[rows, cols])
-    on_known = bool(is_known.sum() >= FEWEST)
+    # Edges that are listed because they are edges do not tell what is usual: they would make
+    # a prior that calls every pair an edge the best there is.
+    absent = known[rows, cols] == 0
+    on_known = bool(is_known.sum() >= FEWEST and absent.sum() >= FEWEST_ABSENT)
     if on_known:
         chosen, told = np.flatnonzero(is_known), np.zeros_like(known)
         own = known[rows, cols][chosen]

@@ -192,6 +192,11 @@ def guessed_rate(known: Matrix) -> float:
     return (edges + 1) / (edges + gaps + 5)
 
 
+def tells_rate(known: Matrix) -> bool:
+    """Whether what is known can tell how common edges are: a list of edges alone cannot."""
+    return bool((vech(known) == 0).any())
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """k observations ``X`` of n variables, and what is ``known`` of their graph.

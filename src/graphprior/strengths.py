@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
-from graphprior.field import Field
-from graphprior.graphs import Matrix
 from graphprior.linalg import inverse_from_cholesky
 from graphprior.quadratic import Coupled, integrate_out
 from graphprior.spike_slab import Beliefs, Vector
@@ -32,23 +28,6 @@ def coupled_likelihood(told: Coupled, ridge: Vector) -> tuple[Coupled, Moment]:
         return second
 
     return Coupled(F, b), moment
-
-
-def field_likelihood(
-    Theta: Matrix, S: Matrix, k: float, unknown: Any, nuisance: Any, ridge: Vector,
-    share: Vector | None = None,
-) -> tuple[Field, Moment]:  # fmt: skip
-    """The same without a matrix of pairs by pairs."""
-    W = np.asarray(np.linalg.inv(Theta), dtype=np.float64)
-    field = Field.create(W, S, k, unknown, nuisance, ridge, share)
-    inverse = solve_triangular(field.factor, np.eye(len(ridge)), lower=True)
-    own_variance = (inverse**2).sum(0)
-
-    def moment(beliefs: Beliefs) -> Vector:
-        second: Vector = field.nuisance_mean(mixed_moments(beliefs)[0]) ** 2 + own_variance
-        return second
-
-    return field, moment
 
 
 def mixed_moments(beliefs: Beliefs) -> tuple[Vector, Vector]:

@@ -14,7 +14,9 @@ from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, nothing_known
 from graphprior.marginal import MarginalLikelihood
 from graphprior.prior.exact import IndependentEdges
+from graphprior.quadratic import Coupled
 from graphprior.slab import Slab
+from graphprior.spike_slab import expectation_propagation
 from oracles import random_graph
 
 SLAB = Slab(0.08, 0.3)
@@ -23,7 +25,7 @@ SLAB = Slab(0.08, 0.3)
 @pytest.fixture
 def many(monkeypatch):
     """Every problem is treated as one of many pairs."""
-    return lambda: monkeypatch.setattr(evidence, "MOST_COUPLED", 0)
+    return lambda: monkeypatch.setattr(evidence, "FEW", 0)
 
 
 def problem_of(kind, n, k, seed, share=None):
@@ -95,12 +97,13 @@ def test_theta_and_what_is_known_of_it_stay_consistent(rng):
     problem, _ = problem_of("sparse", 12, 40, 3, share=0.5)
     chains = Chains.create(problem, np.corrcoef(problem.X.T), 39.0, None)
     chains, *_ = chains.learn(SLAB)
-    for Theta in chains.states:
+    for Theta, edges in chains.states:
         assert np.linalg.eigvalsh(Theta)[0] > 0
         np.testing.assert_array_equal(Theta, Theta.T)
         off = ~np.eye(12, dtype=bool)
         assert (Theta[(problem.known == 0) & off] == 0).all()
         assert (Theta[problem.known == 1] != 0).all()
+        np.testing.assert_array_equal(edges & off, (Theta != 0) & off)
 
 
 def test_shares_of_all_variables_are_as_many_rows():
@@ -113,10 +116,12 @@ def test_shares_of_all_variables_are_as_many_rows():
 
 @pytest.mark.parametrize("kind", ["dense", "sparse", "factor", "hub", "near-singular"])
 @pytest.mark.parametrize("share", [None, 0.5])
-def test_many_pairs_are_judged_as_few_are(kind, share, many, record_property):
+def test_many_pairs_are_judged_as_few_are(kind, share, many, monkeypatch, record_property):
     """Nothing or half known, 30 nodes, 20 observations a node: probabilities and log-odds."""
     problem, _ = problem_of(kind, 30, 600, 7, share)
+    monkeypatch.setattr(evidence, "FEW", 1500)
     few = data_evidence(problem)
+    assert isinstance(few.likelihood, Coupled)
     many()
     drawn = data_evidence(problem)
     assert isinstance(drawn.likelihood, Chains)
@@ -126,7 +131,7 @@ def test_many_pairs_are_judged_as_few_are(kind, share, many, record_property):
     off = float(np.sqrt(np.mean((odds[0] - odds[1]) ** 2)))
     record_property("mean_gap", float(gap.mean()))
     record_property("log_odds_gap", off)
-    assert gap.mean() < 0.03
+    assert gap.mean() < 0.05
     assert off < 0.5
 
 
@@ -176,8 +181,9 @@ def test_direct_answers_with_many_pairs_much_as_with_few(many):
     assert gap.mean() < 0.05
 
 
-def test_what_needs_the_coupling_is_refused_in_clear_words(many, rng):
+def test_what_needs_the_coupling_is_refused_in_clear_words(many, monkeypatch, rng):
     many()
+    monkeypatch.setattr(evidence, "MOST_COUPLED", 0)
     problem, _ = problem_of("sparse", 15, 100, 4, share=0.3)
     drawn = data_evidence(problem)
     words = r"31 unknown pairs are too many .*\(at most 0\): use engine 'direct'"
@@ -196,3 +202,54 @@ def test_with_nothing_known_the_rate_is_that_of_the_data():
         expected[kind] = model.edge_probabilities_.sum() / A.sum()
     assert 0.9 < expected["near-singular"] < 1.6
     assert 0.7 < expected["dense"] < 1.6
+
+
+@pytest.mark.parametrize("share", [None, 0.4])
+def test_other_names_give_the_same_answer(share, many):
+    """Draws follow the data, not the order of the columns."""
+    many()
+    problem, _ = problem_of("sparse", 18, 90, 6, share)
+    order = np.random.default_rng(1).permutation(18)
+    moved = Problem.create(problem.X[:, order], problem.known[np.ix_(order, order)])
+    here, there = data_evidence(problem).log_bf, data_evidence(moved).log_bf
+    np.testing.assert_allclose(there, here[np.ix_(order, order)], atol=1e-5)
+
+
+def test_the_gaussian_form_is_there_for_those_who_ask(many):
+    """F and b where chains stand are those of the rounds, when both have the same slab."""
+    problem, _ = problem_of("sparse", 12, 400, 4, share=0.4)
+    few = data_evidence(problem, fixed=SLAB)
+    many()
+    drawn = data_evidence(problem, fixed=SLAB)
+    p = [expectation_propagation(*e.coupled, SLAB.variance, log_odds_of(e)).p for e in (few, drawn)]
+    assert np.abs(p[0] - p[1]).max() < 0.03
+
+
+def log_odds_of(e):
+    return np.full(len(e.rows), logit(SLAB.rate))
+
+
+@pytest.mark.parametrize("slack", [0.03, 0.1])
+def test_slack_is_that_of_the_gaussian_form(slack, many):
+    """Spikes of some width: beliefs of both ways agree, and strengths beside their errors."""
+    problem, _ = problem_of("dense", 14, 700, 8, share=0.5)
+    few = data_evidence(problem, fixed=SLAB, slack=slack)
+    many()
+    drawn = data_evidence(problem, fixed=SLAB, slack=slack)
+    assert isinstance(few.likelihood, Coupled)
+    assert isinstance(drawn.likelihood, Chains)
+    gap = np.abs(few.beliefs.p - drawn.beliefs.p)
+    assert gap.mean() < 0.03
+    sure = few.beliefs.p > 0.5
+    near = np.abs(few.beliefs.mean - drawn.beliefs.mean)[sure]
+    assert near.max() < 0.06
+    np.testing.assert_allclose(few.beliefs.variance[sure], drawn.beliefs.variance[sure], rtol=0.35)
+
+
+def test_a_density_that_is_given_is_used():
+    """It is the prior's rate: the same as independent edges of that rate, and it matters."""
+    problem, _ = problem_of("sparse", 10, 40, 3)
+    fits = [PartialGGM(density=d).fit(problem.X).edge_probabilities_ for d in (0.05, 0.4)]
+    same = PartialGGM(IndependentEdges(0.4), hidden="at random").fit(problem.X)
+    np.testing.assert_allclose(fits[1], same.edge_probabilities_, atol=1e-9)
+    assert fits[0].sum() < 0.7 * fits[1].sum()

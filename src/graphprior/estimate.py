@@ -44,6 +44,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         Name of a shipped prior, a .safetensors file, or a prior object. None:
         independent edges, at the rate seen among the known pairs, or, where no pair is
         known to be absent, at the rate that the data tell.
+    density : float or None
+        Share of the unknown pairs that are edges, where you know it and give no prior.
     engine : "direct", "gibbs" or "langevin"
         A few passes of the prior and nothing drawn, Gibbs, or Algorithm 1.
     likelihood : "marginal", "plug-in" or None
@@ -123,6 +125,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self,
         prior: Any = None,
         *,
+        density: float | None = None,
         engine: str = "direct",
         likelihood: str | None = None,
         variant: Variant = "LPost",
@@ -149,6 +152,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self.variant = variant
         self.hidden = hidden
         self.temper = temper
+        self.density = density
         self.slack = slack
         self.n_samples = n_samples
         self.threshold = threshold
@@ -183,7 +187,9 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         refuse_too_large(checked.shape[1], self.n_samples)
         table = X if hasattr(X, "columns") else checked
         self.problem_ = Problem.create(table, known, beliefs, self.missing, self.rows)
-        prior = None if self.variant == "LL" else resolve_prior(self.prior, self.problem_)
+        prior = (
+            None if self.variant == "LL" else resolve_prior(self.prior, self.problem_, self.density)
+        )
         refuse_too_large(self.problem_.n, self.n_samples, prior)
         self.prior_card_ = getattr(prior, "card", None)
         rng = generator(self.random_state)
@@ -239,7 +245,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ) -> Prior | None:
         """The prior to use: checked against the problem, and tempered if that is wanted."""
         evidence = data if isinstance(data, Evidence) else None
-        told = prior is not None and (self.prior is not None or tells_rate(problem.known))
+        given = self.prior is not None or self.density is not None
+        told = prior is not None and (given or tells_rate(problem.known))
         if evidence is not None and not told:
             return IndependentEdges(evidence.slab.rate)
         # Independent edges have nothing to predict with; scores alone cannot be asked.
@@ -254,8 +261,9 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     def _settings(self) -> Settings:
         return Settings(
             self.engine, self.n_samples, self.schedule, self.sweeps,
-            # LL's own edge rate is that of the unknown pairs already.
-            self.hidden == "by value" and self.variant != "LL", self.device, self.progress,
+            # LL's own edge rate, and one that is given, is that of the unknown pairs already.
+            self.hidden == "by value" and self.variant != "LL" and self.density is None,
+            self.device, self.progress,
         )  # fmt: skip
 
     def _set_result(

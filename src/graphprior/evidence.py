@@ -13,13 +13,15 @@ do not matter.
    by expectation-maximisation; known edges, where there are any, tell s2 too.
 
 Steps 2 to 4 are repeated with what was learned, and again where the pairs known
-to be absent are clearly not zero (slack.py). Above `MOST_COUPLED` unknown pairs
-Theta is drawn instead (chains.py), with the same spikes and slabs.
+to be absent are clearly not zero (slack.py). Above `FEW` unknown pairs, and where
+beliefs of fewer do not settle, Theta is drawn instead (chains.py), with the same
+spikes and slabs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +53,7 @@ Index = npt.NDArray[np.intp]
 ROUNDS = 3
 EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
+FEW = 300
 MOST_COUPLED = 1500
 SILENT = 0.05
 
@@ -74,16 +77,20 @@ class Evidence:
     Theta: Matrix | None = None
     slack: Slack = Slack()  # noqa: RUF009 (it is a tuple)
     doubts: tuple[Doubt, ...] = ()
+    touching: _Touching | None = None
 
-    @property
+    @cached_property
     def coupled(self) -> Coupled:
         """F and b; refused where there are too many pairs."""
-        if isinstance(self.likelihood, Chains):
+        if isinstance(self.likelihood, Coupled):
+            return self.likelihood
+        if len(self.rows) > MOST_COUPLED:
             raise GraphPriorError(
                 f"{len(self.rows)} unknown pairs are too many to hold how each depends on each "
                 f"(at most {MOST_COUPLED}): use engine 'direct'"
             )
-        return self.likelihood
+        assert self.touching is not None
+        return self.touching.coupled()
 
     @property
     def log_bf(self) -> Matrix:
@@ -193,14 +200,9 @@ def data_evidence(
     state = _start(data, Slack((slack or 0.0) ** 2))
     if state.slack.variance > 0 and not _few_enough(problem):
         raise GraphPriorError(
-            f"slack = {slack} with {problem.n} variables: it needs at most {MOST_PAIRS} pairs, "
-            f"of which {MOST_COUPLED} unknown"
+            f"slack = {slack} with {problem.n} variables: it needs at most {MOST_PAIRS} pairs"
         )
-    if problem.U.sum() // 2 > MOST_COUPLED:
-        state = _draw(data, state)
-    else:
-        for _ in range(ROUNDS):
-            state = _round(data, state)
+    state = _learn(data, state)
     if _few_enough(problem) and tells_slack(problem):
         state = _with_slack(data, state, ROUNDS if slack is None else 0)
     assert state.evidence is not None
@@ -234,21 +236,72 @@ def _round(data: _Data, state: _State) -> _State:
     return _State(np.diag(Theta), p, data.fixed or slab, state.slack, Theta, evidence)
 
 
+def _learn(data: _Data, state: _State, rounds: int = ROUNDS) -> _State:
+    """Rounds of expectation propagation where pairs are few and it settles, else chains."""
+    if data.problem.U.sum() // 2 <= FEW:
+        learned = state
+        for _ in range(rounds):
+            learned = _round(data, learned)
+            assert learned.evidence is not None
+            if not learned.evidence.beliefs.converged:
+                return _draw(data, state)
+        return learned
+    return _draw(data, state)
+
+
 def _draw(data: _Data, state: _State) -> _State:
-    """Steps 2 to 4 for many pairs: Theta is drawn, with size and rate of edges."""
-    problem = data.problem
-    chains = Chains.create(problem, data.R * state.scale, data.k, data.share)
-    chains, slab, Theta = chains.learn(state.slab, data.fixed)
-    log_odds = np.full(data.R.shape, logit(slab.rate))
-    chains, beliefs = chains.beliefs(slab, log_odds)
+    """Steps 2 to 4 by drawing Theta, with size and rate of edges; then the mode that follows."""
+    problem, scale = data.problem, state.scale
+    chains = Chains.create(problem, data.R * scale, data.k, data.share, state.slack.variance)
+    chains, slab, Theta = chains.learn(state.slab, data.fixed, max(chains.sweeps // 4, 1))
+    chains = chains.rescaled(np.diag(Theta))
+    scale = scale * np.sqrt(np.outer(np.diag(Theta), np.diag(Theta)))
+    start = Slab(start_slab(problem, data.wishart).variance, slab.rate)
+    chains, slab, Theta = chains.learn(start, data.fixed)
+    chains, beliefs = chains.beliefs(slab, np.full(data.R.shape, logit(slab.rate)))
     rows, cols = np.nonzero(np.triu(problem.U))
     evidence = Evidence(problem.n, rows, cols, chains, slab, data.wishart, beliefs)
-    return replace(state, slab=slab, Theta=Theta * state.scale, evidence=evidence)
+    p = np.where(problem.U, evidence.matrix(beliefs.p), problem.known == 1)
+    diagonal = np.diag(scale)
+    learned = _State(diagonal, p, slab, state.slack, evidence=evidence)
+    mode = ridge_mode(data.R * scale, data.k, _prior_variance(data, learned))
+    touching = _Touching(data, learned, mode)
+    evidence = replace(evidence, touching=touching)
+    return replace(learned, Theta=mode * scale, evidence=evidence)
+
+
+@dataclass(frozen=True, eq=False)
+class _Touching:
+    """Where the likelihood would be taken as Gaussian; F and b are made only if asked for."""
+
+    data: _Data
+    state: _State
+    Theta: Matrix
+
+    def coupled(self) -> Coupled:
+        """F and b of the unknown pairs' strengths, all else integrated out."""
+        problem, slab = self.data.problem, self.state.slab
+        unknown, nuisance = np.nonzero(np.triu(problem.U)), _nuisance(problem)
+        S = self.data.R * self.state.scale
+        told = _free_entries(self.data, self.state, self.Theta, S, nuisance, unknown)
+        return coupled_likelihood(told, _ridge(problem, slab))[0]
+
+
+def _nuisance(problem: Problem) -> tuple[Index, ...]:
+    """The diagonal, then the known edges."""
+    edges = np.nonzero(np.triu(problem.known == 1))
+    return tuple(np.concatenate([np.arange(problem.n), part]) for part in edges)
+
+
+def _ridge(problem: Problem, slab: Slab) -> Vector:
+    """Their prior precisions."""
+    edges = int(np.triu(problem.known == 1).sum())
+    return np.concatenate([np.zeros(problem.n), np.full(edges, 1 / slab.variance)])
 
 
 def _few_enough(problem: Problem) -> bool:
     pairs = problem.n * (problem.n - 1) // 2
-    return pairs <= MOST_PAIRS and problem.U.sum() // 2 <= MOST_COUPLED
+    return pairs <= MOST_PAIRS
 
 
 def _with_slack(data: _Data, state: _State, rounds: int) -> _State:
@@ -259,7 +312,7 @@ def _with_slack(data: _Data, state: _State, rounds: int) -> _State:
         found = clear_slack(told)
         if not found.variance:
             break
-        state = _round(data, replace(state, slack=found))
+        state = _learn(data, replace(state, slack=found), rounds=1)
         told = _absent_strengths(data, state)
     return replace(state, doubts=doubts(told, state.slack, rows, cols, exact))
 
@@ -283,13 +336,10 @@ def _weigh(data: _Data, state: _State, Theta: Matrix, S: Matrix) -> tuple[Eviden
     problem, slab = data.problem, state.slab
     n, beliefs = problem.n, None if state.evidence is None else state.evidence.beliefs
     rows, cols = unknown = np.nonzero(np.triu(problem.U))
-    edges = np.nonzero(np.triu(problem.known == 1))
-    nuisance = tuple(np.concatenate([np.arange(n), part]) for part in edges)
     start = start_slab(problem, data.wishart).variance
-    told = _free_entries(data, state, Theta, S, nuisance, unknown)
+    told = _free_entries(data, state, Theta, S, _nuisance(problem), unknown)
     for _ in range(EM_STEPS if data.fixed is None else 1):
-        ridge = np.concatenate([np.zeros(n), np.full(len(edges[0]), 1 / slab.variance)])
-        likelihood, moment = coupled_likelihood(told, ridge)
+        likelihood, moment = coupled_likelihood(told, _ridge(problem, slab))
         log_odds = np.full(len(rows), logit(slab.rate))
         sites = None if beliefs is None else beliefs.sites
         beliefs = expectation_propagation(*likelihood, slab.variance, log_odds, sites)

@@ -47,10 +47,17 @@ def _check_numbers(model: Any) -> None:
     for name in ("temper", "assume_centered"):
         if not isinstance(getattr(model, name), bool | np.bool_):
             raise GraphPriorError(f"{name} = {getattr(model, name)!r}: expected True or False")
-    for name in ("slack", "threshold", "p_m", "lam"):
+    for name in ("density", "slack", "threshold", "p_m", "lam"):
         value = getattr(model, name)
         if value is not None and not isinstance(value, Real):
             raise GraphPriorError(f"{name} = {value!r}: expected a number or None")
+    if model.density is not None and not 0 < model.density < 1:
+        raise GraphPriorError(f"density = {model.density}: expected None or a share in (0, 1)")
+    if model.density is not None and (model.prior is not None or model.variant == "LL"):
+        raise GraphPriorError(
+            f"density = {model.density} is the edge rate of independent edges: with prior = "
+            f"{model.prior!r} and variant {model.variant!r} it would not be used; leave one out"
+        )
     if model.slack is not None and not 0 <= model.slack < 1:
         raise GraphPriorError(
             f"slack = {model.slack}: expected None or a partial correlation from 0 to below 1"

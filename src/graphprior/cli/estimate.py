@@ -93,6 +93,7 @@ def estimate_command(
     out: options.Out,
     known: options.Known = None,
     prior: options.Prior = None,
+    density: options.Density = None,
     engine: options.Engine = "direct",
     likelihood: options.Likelihood = None,
     variant: options.Variant = "LPost",
@@ -120,6 +121,7 @@ def estimate_command(
     """Estimate the graph behind a table of measurements, or behind each of many."""
     check_seed(seed)
     arguments: dict[str, Any] = {
+        "density": density,
         "engine": engine,
         "likelihood": likelihood,
         "variant": variant,

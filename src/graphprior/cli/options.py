@@ -60,6 +60,13 @@ Index = Annotated[
 Temper = Annotated[
     bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")
 ]
+Density = Annotated[
+    float | None,
+    typer.Option(
+        help="Share of the unknown pairs that are edges, where you know it and give no prior; by "
+        "default it is estimated."
+    ),
+]
 Slack = Annotated[
     float | None,
     typer.Option(

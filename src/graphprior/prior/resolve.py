@@ -14,12 +14,15 @@ from graphprior.prior.protocol import Prior
 from graphprior.prior.store import load_prior
 
 
-def resolve_prior(prior: Any, problem: Problem) -> Prior:
-    """A prior object, a shipped or saved prior by name, or independent edges at a guessed rate."""
+def resolve_prior(prior: Any, problem: Problem, density: float | None = None) -> Prior:
+    """A prior object, a shipped or saved prior by name, or independent edges.
+
+    Those have the rate ``density``, or one that is guessed from the known pairs.
+    """
     if isinstance(prior, str | Path):
         return load_prior(prior)
     if prior is None:
-        return IndependentEdges(guessed_rate(problem.known))
+        return IndependentEdges(guessed_rate(problem.known) if density is None else density)
     if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
             f"prior is {prior!r}: expected None, the name of a shipped prior, "

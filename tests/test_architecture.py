@@ -73,6 +73,8 @@ ORDER = [
     "networks",
     "quantities",
     "parameters",
+    "work",
+    "self_check",
     "result",
     "summaries",
     "result_folder",
@@ -91,6 +93,7 @@ ORDER = [
     "report.trust",
     "report.making",
     "report.headline",
+    "report.reliability",
     "report.assets",
     "report.page",
     "report.card",
@@ -113,7 +116,6 @@ ORDER = [
     "baselines.sklearn_cv",
     "baselines.bdgraph",
     "baselines.registry",
-    "work",
     "inputs",
     "experiments.spec",
     "experiments.published",
@@ -150,6 +152,7 @@ ORDER = [
     "cli.train",
     "cli.experiment",
     "cli.report",
+    "cli.check",
     "cli.main",
 ]
 

@@ -11,7 +11,6 @@ from graphprior.ggm import simulate_observations
 from graphprior.graphs import nothing_known, unvech
 from graphprior.noise import Schedule
 from graphprior.prior.exact import FiniteGraphs
-from graphprior.spike_slab import log_bayes_factor
 
 PATH = unvech(np.array([1.0, 0, 0, 1, 0, 1]))
 
@@ -54,9 +53,12 @@ def at_estimate(model, pair, partial_correlation):
     """The data's log-odds had the pair that partial correlation, all else the same."""
     e = model.evidence_
     at = [*zip(e.rows, e.cols, strict=True)].index(pair)
-    variance = e.beliefs.variance[at]
-    s2 = e.slab.variance
-    return log_bayes_factor(1 / variance - 1 / s2, partial_correlation / variance, s2)
+    precision, mean = e.beliefs.precision[at], e.beliefs.mean[at]
+    there, here = (
+        e.slab.log_bf(precision, np.sign(mean) * size * precision)
+        for size in (abs(partial_correlation), abs(mean))
+    )
+    return there - here + e.beliefs.log_bf[at]
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -1,11 +1,13 @@
 """Spikes and slabs by drawing precision matrices.
 
-With m unknown pairs the Fisher information is (m, m), slow to work with from some
-hundreds on. Drawing Theta needs no such matrix. Given all other columns, the
-likelihood of an entry of column j is a Gaussian in that entry, so whether it is
-zero and, if not, its strength are drawn exactly; the diagonal entry is then a
-Gamma draw, and Theta stays positive definite. The inverse is carried along. One
-sweep over all pairs costs n**3.
+Given all other columns, the likelihood of an entry of column j of Theta is a Gaussian
+in that entry, so whether it is zero and, if not, its strength are drawn exactly; the
+diagonal entry is then a Gamma draw, and Theta stays positive definite. The inverse is
+carried along. One sweep over all pairs costs n**3, whatever the number of unknown pairs,
+and nothing is taken as Gaussian that is not.
+
+How strong edges are (`Slab`: size, shape, sign) and how common is drawn with the rest, so
+that probabilities are averages over what is not known of it.
 
 Two chains start apart: one with no edge, one with every pair an edge. Where both
 say the same they have forgotten their start. Variables are visited in an order that
@@ -25,45 +27,81 @@ from numba import njit
 from scipy.special import logit
 
 from graphprior.graphs import Matrix, Problem
-from graphprior.slab import LARGEST_SLAB, Slab
-from graphprior.spike_slab import Beliefs, Vector
+from graphprior.slab import LARGEST_SLAB, Rate, Slab, Vector
 
 Codes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
 ABSENT, UNKNOWN, EDGE = 0, 1, 2
-# Multiplications that a run may cost, in units of n**3, and the sweeps that this may buy.
-WORK, FEWEST, MOST = 4e9, 60, 250
+# Multiplications that a run may cost, in units of n**3: at first, and at most where chains stand
+# apart; and the sweeps that this may buy.
+WORK, FEWEST, ENOUGH, MOST = 4e9, 40, 300, 3000
+SMALL = 6000  # more sweeps where there are few variables: this over their number
+LONGER = 8  # times as many sweeps at most until chains agree
 REFRESH = 25  # sweeps after which the inverse is made anew: rounding adds up
 # Chains agree if probabilities differ by so little on average, and numbers of edges by this share.
 CLOSE, CLOSE_EDGES = 0.02, 0.15
-LEAST = 1e-12
+LEAST = 1e-15
+CERTAIN = 20.0  # log-odds of a pair beyond which its evidence could not be told from them
+# Before the data: the logarithm of an edge's mean square strength is normal about that of .05, with
+# this deviation; every shape is as likely; signs are mixed rather than not.
+USUAL, SPREAD, SIGNS = 0.05, 1.0, 2.0
+FLATTEST, SHARPEST = 1e-4, 0.97  # humps
+ONE_SIGN = 1e-3
+SLAB_STEPS = 6
 
 
 class Drawn(NamedTuple):
-    """One precision matrix, and which of its entries are edges (with slack others are not 0)."""
+    """One precision matrix, which of its entries are edges, and how strong and common they are.
+
+    With slack entries that are no edges are not 0.
+    """
 
     Theta: Matrix
     edges: Flags
+    slab: Slab
 
-    @classmethod
-    def independent(cls, n: int) -> Drawn:
-        """Variables that do not depend on each other."""
-        return cls(np.eye(n), np.zeros((n, n), dtype=np.bool_))
+
+class Beliefs(NamedTuple):
+    """What is believed of each unknown pair.
+
+    ``log_bf`` is the data's log Bayes factor for an edge, the other pairs
+    averaged out; ``p`` the probability of an edge; ``mean`` and ``variance`` of
+    the strength if there is an edge; ``precision`` that with which the data tell it.
+    """
+
+    log_bf: Vector
+    p: Vector
+    mean: Vector
+    variance: Vector
+    precision: Vector
+    converged: bool
 
 
 class Draws(NamedTuple):
-    """Sums over sweeps: visits, probabilities, strengths of edges and their squares, Theta."""
+    """Sums over sweeps: visits, probabilities, strengths of edges, squares, precisions, Theta.
+
+    ``slabs`` has a row for each sweep: variance, rate, hump, positive.
+    """
 
     visits: Matrix
     p: Matrix
     strength: Matrix
     square: Matrix
+    precision: Matrix
     Theta: Matrix
+    slabs: Matrix
 
     @classmethod
-    def none(cls, n: int) -> Draws:
+    def none(cls, n: int, sweeps: int) -> Draws:
         """Before the first sweep."""
-        return cls(*(np.zeros((n, n)) for _ in range(5)))
+        a, b, c, d, e, f = (np.zeros((n, n)) for _ in range(6))
+        return cls(a, b, c, d, e, f, np.zeros((sweeps, 4)))
+
+    @property
+    def probabilities(self) -> Matrix:
+        """Mean probability with which each pair was drawn an edge."""
+        each: Matrix = self.p / np.maximum(self.visits, 1)
+        return each
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +109,8 @@ class Chains:
     """The likelihood of Theta (S, k, what is known), and where two chains stand.
 
     Where ``share`` is given a pair tells of itself what k share_i share_j rows would. Pairs
-    that are no edges have strengths N(0, slack), which edges have beside their own.
+    that are no edges have strengths N(0, slack), which edges have beside their own. ``rate``
+    is the prior of the rate of edges; ``fixed`` takes the slab as given.
     """
 
     S: Matrix
@@ -79,85 +118,124 @@ class Chains:
     free: Codes
     share: Vector
     slack: float
-    states: tuple[Drawn, Drawn]
+    rate: Rate
+    fixed: bool
+    states: tuple[Drawn, ...]
 
     @classmethod
     def create(
-        cls, problem: Problem, S: Matrix, k: float, share: Vector | None, slack: float = 0.0
-    ) -> Chains:
+        cls, problem: Problem, S: Matrix, k: float, share: Vector | None, slack: float = 0.0,
+        rate: Rate | None = None, fixed: Slab | None = None,
+    ) -> Chains:  # fmt: skip
         """Chains before their first sweep; S is such that Theta has about a unit diagonal."""
-        n, known = problem.n, problem.known
-        free = np.where(np.isnan(known), UNKNOWN, np.where(known == 1, EDGE, ABSENT))
-        np.fill_diagonal(free, ABSENT)
+        n, rate = problem.n, rate or Rate()
+        slab = fixed or Slab(USUAL, rate.mean, 0.5)
+        nothing, unknown = np.zeros((n, n), dtype=np.bool_), problem.U
+        states = (Drawn(np.eye(n), nothing, slab), Drawn(np.eye(n), unknown, slab))
         ones = np.ones(n) if share is None else share
-        start = Drawn.independent(n)
-        return cls(S, k, free.astype(np.int8), ones, slack, (start, start))
+        return cls(S, k, codes(problem.known), ones, slack, rate, fixed is not None, states)
 
     @property
     def sweeps(self) -> int:
         """Sweeps that are kept of a run."""
-        return int(np.clip(WORK / len(self.S) ** 3, FEWEST, MOST))
+        n = len(self.S)
+        return int(np.clip(WORK / n**3, FEWEST, ENOUGH + SMALL / n))
 
-    def learn(
-        self, start: Slab, fixed: Slab | None = None, sweeps: int | None = None
-    ) -> tuple[Chains, Slab, Matrix]:
-        """Where chains stand once settled, size and rate of edges, and the mean of Theta.
+    def in_units(self, log_odds: Matrix, with_rate: bool) -> tuple[Chains, Vector]:
+        """The chains once Theta has a unit diagonal on average, and the unit of each variable.
 
-        Both are drawn with the rest, as if two edges of the first guess and one of five
-        pairs had been seen before. As many sweeps as are kept are thrown away before.
+        Some sweeps find the diagonal.
         """
-        slabs, states, Theta, keep = [], [], [], sweeps or self.sweeps
-        for chain, rng in self._generators():
-            slab, kept, state = fixed or start, Draws.none(len(self.S)), self.states[chain]
-            everything = Slab(slab.variance, 1 - LEAST)
-            fresh = not state.edges.any()
-            for sweep in range(2 * keep):
-                used = everything if chain == 1 and sweep == 0 and fresh else slab
-                into = kept if sweep >= keep else None
-                log_odds = np.full(self.S.shape, logit(used.rate))
-                state = self._run(rng, state, log_odds, used, 1, into)
-                slab = fixed or _draw_slab(rng, state, self.free, self.slack, start.variance)
-                if into is not None:
-                    slabs.append(slab)
-            states.append(state)
-            Theta.append(kept.Theta / keep)
-        variance, rate = np.mean(slabs, axis=0)
-        found = fixed or Slab(float(variance), float(rate))
-        return replace(self, states=(states[0], states[1])), found, np.mean(Theta, axis=0)
-
-    def rescaled(self, diagonal: Vector) -> Chains:
-        """The same chains in units in which a Theta of this diagonal has a unit one."""
-        unit = np.sqrt(diagonal)
+        sweeps = max(self.sweeps // 4, 10)
+        draws, states = self._run_both(log_odds, with_rate, sweeps, burn=sweeps)
+        Theta = np.mean([part.Theta for part in draws], axis=0) / len(draws[0].slabs)
+        unit = np.sqrt(np.diag(Theta))
         scale = np.outer(unit, unit)
-        first, second = (Drawn(drawn.Theta / scale, drawn.edges) for drawn in self.states)
-        return replace(self, S=self.S * scale, states=(first, second))
+        states = tuple(drawn._replace(Theta=drawn.Theta / scale) for drawn in states)
+        return replace(self, S=self.S * scale, states=states), unit
 
-    def beliefs(self, slab: Slab, log_odds: Matrix) -> tuple[Chains, Beliefs]:
-        """Beliefs of the unknown pairs when their prior log-odds are ``log_odds`` (n, n)."""
+    def beliefs(
+        self, log_odds: Matrix, with_rate: bool = False, settle: bool = False, keep: int = 0
+    ) -> tuple[Chains, Slab, Beliefs]:
+        """Where chains stand after a run, the mean slab, and beliefs of the unknown pairs.
+
+        ``log_odds`` (n, n) are the pairs' prior log-odds; ``with_rate`` draws the rate of edges,
+        whose log-odds come on top. To ``settle`` runs are repeated, each twice as long, until
+        chains agree or it takes too long. ``keep`` is how many sweeps are kept, if not as many
+        as usual.
+        """
         rows, cols = np.nonzero(np.triu(self.free == UNKNOWN))
-        both, states = [], []
-        for chain, rng in self._generators():
-            draws = Draws.none(len(self.S))
-            state = self._run(rng, self.states[chain], log_odds, slab, self.sweeps // 4)
-            states.append(self._run(rng, state, log_odds, slab, self.sweeps, draws))
-            both.append(Draws(*(part[rows, cols] for part in draws)))
-        each = [draws.p / np.maximum(draws.visits, 1) for draws in both]
-        visits, p, strength, square, _ = (sum(part) for part in zip(*both, strict=True))
-        weight = np.maximum(p, 1e-300)
-        mean = strength / weight
-        variance = np.maximum(square / weight - mean**2, 1e-14)
+        log_odds = np.clip(log_odds, -CERTAIN, CERTAIN)
+        keep, here = keep or self.sweeps, self
+        most = int(np.clip(LONGER * keep, keep, MOST)) if settle else keep
+        while True:
+            burn = keep // 2 if settle else keep // 4
+            draws, states = here._run_both(log_odds, with_rate, keep, burn)
+            here = replace(here, states=states)
+            apart = [part.probabilities[rows, cols] for part in draws]
+            if _agree(*apart) or 2 * keep > most:
+                break
+            keep *= 2
+        slab = Slab(*np.mean([part.slabs.mean(axis=0) for part in draws], axis=0).tolist())
+        prior = log_odds + (logit(slab.rate) if with_rate else 0.0)
+        together = Draws(*(first + second for first, second in zip(*draws, strict=True)))
+        told = _believe(together, (rows, cols), prior[rows, cols])
         # Beside the slack: of the whole an edge's own strength is this share, with an error.
         own = slab.variance / (slab.variance + self.slack)
-        mean, variance = own * mean, own**2 * variance + own * self.slack
-        p = np.clip(p / np.maximum(visits, 1), LEAST, 1 - LEAST)
-        log_bf = logit(p) - log_odds[rows, cols]
-        sites = (np.zeros(0), np.zeros(0))
-        told = Beliefs(log_bf, p, mean, variance, sites, _agree(*each), len(states))
-        return replace(self, states=(states[0], states[1])), told
+        told = told._replace(
+            mean=own * told.mean, variance=own**2 * told.variance + own * self.slack,
+            converged=_agree(*apart),
+        )  # fmt: skip
+        return here, slab, told
 
-    def _generators(self) -> Iterator[tuple[int, np.random.Generator]]:
+    def draw(
+        self, rng: np.random.Generator, drawn: Drawn, log_odds: Matrix, with_rate: bool,
+        sweeps: int, free: Codes | None = None,
+    ) -> tuple[Drawn, Draws]:  # fmt: skip
+        """One chain after more sweeps; ``free`` codes (n, n) may hold some pairs as they are."""
+        draws = Draws.none(len(self.S), sweeps)
+        return self._run(rng, drawn, log_odds, with_rate, sweeps, draws, free), draws
+
+    def conditional_log_bf(self, drawn: Drawn) -> Matrix:
+        """Log Bayes factors (n, n) of all pairs, each given the other entries of one Theta.
+
+        An entry may be seen from either of its columns; the mean of both.
+        """
+        W, Theta = np.linalg.inv(drawn.Theta), drawn.Theta
+        own = np.diag(W)
+        spread = own[:, None] - W**2 / own
+        worth = self.k * np.outer(self.share, self.share)
+        stretch = np.diag(self.S)
+        precision = worth * stretch * spread
+        shift = -worth * (self.S + stretch * (-W / own - spread * Theta))
+        slab = drawn.slab
+        if self.slack > 0:
+            near = Slab(self.slack, 0.5)
+            wide = slab._replace(
+                variance=slab.variance + self.slack,
+                hump=slab.hump * slab.variance / (slab.variance + self.slack),
+            )
+            seen = wide.log_bf(precision, shift) - near.log_bf(precision, shift)
+        else:
+            seen = slab.log_bf(precision, shift)
+        np.fill_diagonal(seen, 0.0)
+        return (seen + seen.T) / 2
+
+    def _run_both(
+        self, log_odds: Matrix, with_rate: bool, keep: int, burn: int
+    ) -> tuple[list[Draws], tuple[Drawn, ...]]:
+        """Both chains for some sweeps, those after ``burn`` summed up."""
+        both, states = [], []
+        for state, rng in self._generators():
+            draws = Draws.none(len(self.S), keep)
+            state = self._run(rng, state, log_odds, with_rate, burn)
+            states.append(self._run(rng, state, log_odds, with_rate, keep, draws))
+            both.append(draws)
+        return both, tuple(states)
+
+    def _generators(self) -> Iterator[tuple[Drawn, np.random.Generator]]:
         """Each chain with a generator of its own; the same data give the same draws."""
-        yield from enumerate(np.random.default_rng(0).spawn(len(self.states)))
+        return zip(self.states, np.random.default_rng(0).spawn(len(self.states)), strict=True)
 
     @cached_property
     def _order(self) -> npt.NDArray[np.intp]:
@@ -167,54 +245,95 @@ class Chains:
         return np.argsort(np.round(R.sum(axis=0) + self.free.sum(axis=0), 9), kind="stable")
 
     def _run(
-        self, rng: np.random.Generator, start: Drawn, log_odds: Matrix, slab: Slab, sweeps: int,
-        draws: Draws | None = None,
+        self, rng: np.random.Generator, start: Drawn, log_odds: Matrix, with_rate: bool,
+        sweeps: int, draws: Draws | None = None, free: Codes | None = None,
     ) -> Drawn:  # fmt: skip
         """Theta after some sweeps, which are added to ``draws``."""
-        n, Theta, edges = len(self.S), start.Theta.copy(), start.edges.copy()
-        into = Draws.none(n) if draws is None else draws
-        for done in range(sweeps):
-            if done % REFRESH == 0:
-                W = np.linalg.inv(Theta)
-            _sweep(
-                rng, self._order, rng.permutation(n), Theta, W, edges, self.S, self.k, self.free,
-                self.share, log_odds, slab.variance, self.slack,
-                into.visits, into.p, into.strength, into.square,
-            )  # fmt: skip
-            into.Theta[:] += Theta
-        return Drawn(Theta, edges)
+        Theta, edges, slab = start.Theta.copy(), start.edges.copy(), np.array(start.slab)
+        into = Draws.none(len(self.S), sweeps) if draws is None else draws
+        _many_sweeps(
+            rng, self._order, Theta, edges, self.S, self.k, self.free if free is None else free,
+            self.free, self.share, log_odds, with_rate, slab,
+            not self.fixed, np.array(self.rate), self.slack, *into,
+        )  # fmt: skip
+        return Drawn(Theta, edges, Slab(*slab.tolist()))
+
+
+def codes(known: Matrix) -> Codes:
+    """What may be of each pair: absent, unknown or an edge."""
+    free = np.where(np.isnan(known), UNKNOWN, np.where(known == 1, EDGE, ABSENT))
+    np.fill_diagonal(free, ABSENT)
+    return free.astype(np.int8)
+
+
+def _believe(draws: Draws, at: tuple[npt.NDArray[np.intp], ...], log_odds: Vector) -> Beliefs:
+    """Beliefs of the pairs ``at``, which have these prior log-odds."""
+    visits, p, strength, square, precision = (part[at] for part in draws[:5])
+    weight = np.maximum(p, 1e-300)
+    mean = strength / weight
+    variance = np.maximum(square / weight - mean**2, 1e-14)
+    visits = np.maximum(visits, 1)
+    p = np.clip(p / visits, 1e-300, 1 - LEAST)
+    return Beliefs(logit(p) - log_odds, p, mean, variance, precision / visits, converged=False)
 
 
 def _agree(first: Vector, second: Vector) -> bool:
     """Whether two chains say the same of the probabilities and of how many edges there are."""
+    if not len(first):
+        return True
     apart = abs(first.sum() - second.sum())
     most = CLOSE_EDGES * max((first.sum() + second.sum()) / 2, 5.0)
     return bool(np.abs(first - second).mean() <= CLOSE and apart <= most)
 
 
-def _draw_slab(
-    rng: np.random.Generator, drawn: Drawn, free: Codes, slack: float, start: float
-) -> Slab:
-    """Size and rate of edges given the edges of one draw."""
-    edges, unknown = np.triu(drawn.edges, 1), np.triu(free == UNKNOWN)
-    strength, count = float((drawn.Theta[edges] ** 2).sum()), int(edges.sum())
-    found = int((edges & unknown).sum())
-    variance = (strength + 2 * (start + slack)) / 2 / rng.standard_gamma((count + 2) / 2 + 1)
-    variance = max(variance - slack, start / 100)
-    rate = rng.beta(1 + found, 4 + unknown.sum() - found)
-    return Slab(float(min(variance, LARGEST_SLAB)), float(np.clip(rate, LEAST, 1 - LEAST)))
+@njit(cache=True)
+def _many_sweeps(  # type: ignore[no-untyped-def]
+    rng, names, Theta, edges, S, k, free, unknown, share, offset, learn_rate, slab, learn_slab,
+    rate, slack, visits, p, strength, square, precision, total, slabs,
+):  # fmt: skip
+    """Sweeps over all entries, each with a draw of the slab (variance, rate, hump, positive)."""
+    n, sweeps = len(S), len(slabs)
+    log_odds = offset.copy()
+    strengths = np.empty(n * (n - 1) // 2)
+    W = Theta.copy()
+    for done in range(sweeps):
+        if done % REFRESH == 0:
+            W[:] = np.linalg.inv(Theta)
+        if learn_rate:
+            log_odds[:] = offset + np.log(slab[1] / (1 - slab[1]))
+        _sweep(
+            rng, names, rng.permutation(n), Theta, W, edges, S, k, free, share, log_odds, slab,
+            slack, visits, p, strength, square, precision,
+        )  # fmt: skip
+        count, found, asked = 0, 0, 0
+        for i in range(n):
+            for j in range(i):
+                asked += unknown[i, j] == UNKNOWN
+                if edges[i, j]:
+                    strengths[count] = Theta[i, j]
+                    count += 1
+                    found += unknown[i, j] == UNKNOWN
+        if learn_slab:
+            _draw_slab(rng, strengths[:count], slab, slack)
+        if learn_rate:
+            drawn = rng.beta(rate[0] + found, rate[1] + asked - found)
+            slab[1] = min(max(drawn, LEAST), 1 - LEAST)
+        slabs[done] = slab
+        total += Theta
 
 
 @njit(cache=True)
 def _sweep(  # type: ignore[no-untyped-def]
-    rng, names, order, Theta, W, edges, S, k, free, share, log_odds, s2, slack,
-    visits, p, strength, square,
+    rng, names, order, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
+    visits, p, strength, square, precisions,
 ):  # fmt: skip
     """Draw every entry of Theta once from each of its two columns, in place; W is its inverse.
 
     y is inv(Theta without j) times column j, found from W without another inverse.
     """
-    n, whole = len(S), s2 + slack
+    n = len(S)
+    m, v = np.sqrt(slab[2] * slab[0]), (1 - slab[2]) * slab[0] + slack
+    up_share, down_share = np.log(slab[3]), np.log(1 - slab[3])
     for c in order:
         j = names[c]
         own = W[j, j]
@@ -228,23 +347,31 @@ def _sweep(  # type: ignore[no-untyped-def]
             spread = W[i, i] - row[i] * row[i] / own
             precision = worth * S[j, j] * spread
             shift = -worth * (S[i, j] + S[j, j] * (y[i] - spread * u[i]))
-            full, less = precision + 1 / whole, precision
-            mean = shift / full
+            full, less = precision + 1 / v, precision
+            # An edge's strength is of the upper or of the lower hump.
+            up, down = (shift + m / v) / full, (shift - m / v) / full
+            log_up = up_share + 0.5 * up * up * full
+            log_down = down_share + 0.5 * down * down * full
+            higher = max(log_up, log_down)
+            both = higher + np.log(np.exp(log_up - higher) + np.exp(log_down - higher))
+            is_up = np.exp(log_up - both)
             chance = 1.0 if free[i, j] == 2 else 0.0
             if slack > 0:
                 less = precision + 1 / slack
             if free[i, j] == 1:
-                eta = log_odds[i, j] - 0.5 * np.log(whole * full) + 0.5 * shift * mean
+                eta = log_odds[i, j] + both - 0.5 * np.log(v * full) - 0.5 * m * m / v
                 if slack > 0:
                     eta += 0.5 * np.log(slack * less) - 0.5 * shift * shift / less
                 chance = 1 / (1 + np.exp(-min(max(eta, -700.0), 700.0)))
-            a, b = min(i, j), max(i, j)
-            visits[a, b] += 1
-            p[a, b] += chance
-            strength[a, b] += chance * mean
-            square[a, b] += chance * (mean * mean + 1 / full)
+            at = min(i, j), max(i, j)
+            visits[at] += 1
+            p[at] += chance
+            strength[at] += chance * (is_up * up + (1 - is_up) * down)
+            square[at] += chance * (is_up * up * up + (1 - is_up) * down * down + 1 / full)
+            precisions[at] += precision
             new, is_edge = 0.0, rng.random() < chance
             if is_edge:
+                mean = up if rng.random() < is_up else down
                 new = mean + rng.standard_normal() / np.sqrt(full)
             elif slack > 0:
                 new = shift / less + rng.standard_normal() / np.sqrt(less)
@@ -253,16 +380,59 @@ def _sweep(  # type: ignore[no-untyped-def]
             if move != 0:
                 u[i] = new
                 slope = row[i] / own
-                for m in range(n):
-                    y[m] += move * (W[i, m] - slope * row[m])
+                for a in range(n):
+                    y[a] += move * (W[i, a] - slope * row[a])
                 y[j] = 0.0
-        rows = k * share[j] * share[j]
-        rest = rng.standard_gamma(rows / 2 + 1) * 2 / (rows * S[j, j])
-        for a in range(n):
-            down, up = row[a] / own, y[a] / rest
-            for b in range(n):
-                W[a, b] += up * y[b] - down * row[b]
-        Theta[j] = Theta[:, j] = u
-        Theta[j, j] = rest + (u * y).sum()
-        W[j] = W[:, j] = -y / rest
-        W[j, j] = 1 / rest
+        _replace_column(rng, j, k * share[j] * share[j], S[j, j], Theta, W, u, y, row)
+
+
+@njit(cache=True)
+def _replace_column(rng, j, rows, s, Theta, W, u, y, row):  # type: ignore[no-untyped-def]
+    """Column j of Theta is ``u`` now; draw its diagonal entry, and bring the inverse up to date."""
+    n, own = len(Theta), row[j]
+    rest = rng.standard_gamma(rows / 2 + 1) * 2 / (rows * s)
+    for a in range(n):
+        down, up = row[a] / own, y[a] / rest
+        for b in range(n):
+            W[a, b] += up * y[b] - down * row[b]
+    Theta[j] = Theta[:, j] = u
+    Theta[j, j] = rest + (u * y).sum()
+    W[j] = W[:, j] = -y / rest
+    W[j, j] = 1 / rest
+
+
+@njit(cache=True)
+def _draw_slab(rng, strengths, slab, slack):  # type: ignore[no-untyped-def]
+    """Size, shape and sign of the strengths of edges, by Metropolis steps, in place."""
+    z = np.array([
+        np.log(slab[0]), np.log(slab[2] / (1 - slab[2])), np.log(slab[3] / (1 - slab[3]))
+    ])  # fmt: skip
+    now = _log_density(strengths, z, slack)
+    for step in range(SLAB_STEPS):
+        new, which = z.copy(), step % 3
+        wide = 0.4 if which == 0 else 1.5
+        new[which] += (wide if rng.random() < 0.5 else wide / 4) * rng.standard_normal()
+        then = _log_density(strengths, new, slack)
+        if np.log(rng.random()) < then - now:
+            z, now = new, then
+    slab[0], slab[2], slab[3] = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
+
+
+@njit(cache=True)
+def _log_density(strengths, z, slack):  # type: ignore[no-untyped-def]
+    """Of strengths and slab together; z are log variance, log-odds of hump and of positive."""
+    variance, hump, positive = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
+    if variance > LARGEST_SLAB or not FLATTEST < hump < SHARPEST:
+        return -np.inf
+    if not ONE_SIGN < positive < 1 - ONE_SIGN:
+        return -np.inf
+    m, v = np.sqrt(hump * variance), (1 - hump) * variance + slack
+    up, down = np.log(positive), np.log(1 - positive)
+    # Flat in the shape; the logarithms are those of the change to log-odds.
+    out = -0.5 * ((z[0] - np.log(USUAL)) / SPREAD) ** 2 + np.log(hump) + np.log(1 - hump)
+    out += SIGNS * (up + down) - 0.5 * len(strengths) * np.log(v)
+    for t in strengths:
+        first, second = up - 0.5 * (t - m) ** 2 / v, down - 0.5 * (t + m) ** 2 / v
+        higher = max(first, second)
+        out += higher + np.log(np.exp(first - higher) + np.exp(second - higher))
+    return out

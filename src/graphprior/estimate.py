@@ -20,16 +20,17 @@ from graphprior.engines.run import Settings, run
 from graphprior.errors import GraphPriorWarning
 from graphprior.evidence import Evidence, data_evidence
 from graphprior.fit_check import PriorGain, check_prior
-from graphprior.graphs import Matrix, Problem, tells_rate
+from graphprior.graphs import Matrix, Problem
 from graphprior.ground import weak_ground
 from graphprior.independence import row_facts
 from graphprior.moments import moments, observation_facts
 from graphprior.noise import Schedule
 from graphprior.parameters import check_parameters, generator, refuse_misplaced
-from graphprior.prior.exact import IndependentEdges
+from graphprior.prior.exact import LearnedRate
 from graphprior.prior.protocol import EvidencePrior, Prior
 from graphprior.prior.resolve import refuse_too_large, resolve_prior
 from graphprior.prior.tempered import TemperedPrior
+from graphprior.slab import rate_prior
 from graphprior.thresholds import default_threshold, threshold_estimate
 
 Variant = Literal["LPost", "LPr", "LL"]
@@ -238,17 +239,17 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return None
         if self._is_plug_in:
             return constrained_mle(problem, self.assume_centered)
-        return data_evidence(problem, self.assume_centered, slack=self.slack)
+        rate = rate_prior(problem.known, at_random=self.hidden == "at random")
+        return data_evidence(problem, self.assume_centered, slack=self.slack, rate=rate)
 
     def _prior(
         self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator
     ) -> Prior | None:
         """The prior to use: checked against the problem, and tempered if that is wanted."""
         evidence = data if isinstance(data, Evidence) else None
-        given = self.prior is not None or self.density is not None
-        told = prior is not None and (given or tells_rate(problem.known))
-        if evidence is not None and not told:
-            return IndependentEdges(evidence.slab.rate)
+        # Without a prior, as with the likelihood alone, the rate of edges is what the data tell.
+        if evidence is not None and (prior is None or isinstance(prior, LearnedRate)):
+            return LearnedRate(evidence.slab.rate)
         # Independent edges have nothing to predict with; scores alone cannot be asked.
         if self.prior is None or not isinstance(prior, EvidencePrior):
             return prior

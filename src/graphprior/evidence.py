@@ -5,36 +5,29 @@ out always lowers it. Integrating the strength of the edge out does, and gives
 the log Bayes factor of the pair. Strengths are partial correlations, so units
 do not matter.
 
-1. A Wishart prior for Theta by empirical Bayes sets the scale of everything.
-2. At the mode of Theta (zeros where known) the likelihood of the free entries
-   is nearly Gaussian: natural parameters F (Fisher information) and b.
-3. The diagonal and the known edges are integrated out.
-4. Unknown pairs are spikes or slabs N(0, s2). Their rate and s2 are estimated
-   by expectation-maximisation; known edges, where there are any, tell s2 too.
-
-Steps 2 to 4 are repeated with what was learned, and again where the pairs known
-to be absent are clearly not zero (slack.py). Above `FEW` unknown pairs, and where
-beliefs of fewer do not settle, Theta is drawn instead (chains.py), with the same
-spikes and slabs.
+1. A Wishart prior for Theta by empirical Bayes gives a first scale of each variable.
+2. Theta is drawn (chains.py): unknown pairs are spikes or slabs. How strong edges are,
+   of what shape and sign, and how common they are is drawn with it; known edges tell it too.
+3. At the mode of Theta for the probabilities found the likelihood of the absent pairs is
+   taken as Gaussian. Where they are clearly not zero (slack.py) step 2 is made again.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from graphprior.chains import Chains
+from graphprior.chains import Beliefs, Chains
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import LEAST_EIGENVALUE, apart, to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.quadratic import Coupled, integrate_out, linearise
 from graphprior.ridge import ridge_mode
-from graphprior.slab import Slab, maximise, start_slab
+from graphprior.slab import Rate, Slab, Vector, rate_prior
 from graphprior.slack import (
     MOST_PAIRS,
     Doubt,
@@ -45,15 +38,11 @@ from graphprior.slack import (
     linearise_with_slack,
     tells_slack,
 )
-from graphprior.spike_slab import Beliefs, Vector, expectation_propagation
-from graphprior.strengths import coupled_likelihood
 from graphprior.wishart import WishartPrior, fit_wishart
 
 Index = npt.NDArray[np.intp]
 ROUNDS = 3
-EM_STEPS = 4
 SMALLEST_WEIGHT = 0.02
-FEW = 300
 MOST_COUPLED = 1500
 SILENT = 0.05
 
@@ -62,35 +51,48 @@ SILENT = 0.05
 class Evidence:
     """The data's log Bayes factors for edges at the pairs (rows, cols), and what made them.
 
-    ``likelihood`` is that of the unknown pairs' strengths with all else
-    integrated out; ``beliefs`` what follows when edges have the slab's rate, or
-    what `given` was told.
+    ``beliefs`` are those when edges have the rate that the data tell, or what `given` was told.
+    ``units`` takes the chains' Theta to that of the variables as they came.
     """
 
     n: int
     rows: Index
     cols: Index
-    likelihood: Coupled | Chains
+    chains: Chains
     slab: Slab
     wishart: WishartPrior
     beliefs: Beliefs
-    Theta: Matrix | None = None
+    Theta: Matrix
+    units: Vector
+    data: _Data
     slack: Slack = Slack()  # noqa: RUF009 (it is a tuple)
     doubts: tuple[Doubt, ...] = ()
-    touching: _Touching | None = None
 
-    @cached_property
     def coupled(self) -> Coupled:
-        """F and b; refused where there are too many pairs."""
-        if isinstance(self.likelihood, Coupled):
-            return self.likelihood
+        """F and b of the unknown pairs' strengths, all else integrated out.
+
+        Refused where there are too many pairs.
+        """
         if len(self.rows) > MOST_COUPLED:
             raise GraphPriorError(
                 f"{len(self.rows)} unknown pairs are too many to hold how each depends on each "
-                f"(at most {MOST_COUPLED}): use engine 'direct'"
+                f"(at most {MOST_COUPLED}): use engine 'direct' or 'gibbs'"
             )
-        assert self.touching is not None
-        return self.touching.coupled()
+        problem = self.data.problem
+        scale = np.outer(self.units, self.units)
+        edges = np.nonzero(np.triu(problem.known == 1))
+        nuisance = tuple(np.concatenate([np.arange(problem.n), part]) for part in edges)
+        rows, cols = (
+            np.concatenate(part) for part in zip(nuisance, (self.rows, self.cols), strict=True)
+        )
+        absent, v = np.nonzero(np.triu(problem.known == 0, 1)), self.slack.variance
+        S, k, share = self.chains.S, self.data.k, self.data.share
+        told = linearise_with_slack(self.Theta / scale, S, k, rows, cols, absent, v, share)
+        each = np.full(len(edges[0]), 1 / self.slab.variance)
+        ridge = np.concatenate([np.zeros(problem.n), each])
+        is_nuisance = np.arange(len(told.b)) < len(ridge)
+        F, b, *_ = integrate_out(told.F, told.b, is_nuisance, ridge)
+        return Coupled(F, b)
 
     @property
     def log_bf(self) -> Matrix:
@@ -107,6 +109,8 @@ class Evidence:
         """What was estimated, for diagnostics."""
         return {
             "slab_variance": self.slab.variance,
+            "slab_hump": self.slab.hump,
+            "slab_positive": self.slab.positive,
             "edge_rate": self.slab.rate,
             "wishart_nu": self.wishart.nu,
             "evidence_converged": bool(self.beliefs.converged),
@@ -119,8 +123,8 @@ class Evidence:
         lines = doubts_in_words(self.doubts, names) + self.slack.words()
         if not self.beliefs.converged:
             lines.append(
-                "the evidence of the data did not settle: pairs depend strongly on each other, "
-                "and their log-odds are rough"
+                "the evidence of the data did not settle: two runs from far apart starts disagree, "
+                "so probabilities are rough; more rows or more known pairs would help"
             )
         elif len(self.rows) > 1 and self._is_silent:
             lines.append(
@@ -136,15 +140,18 @@ class Evidence:
         log_bf = self.beliefs.log_bf
         return bool(log_bf.std() < SILENT and abs(log_bf.mean()) < 1)
 
-    def given(self, log_odds: Matrix) -> Evidence:
-        """The same data when the pairs' prior log-odds are ``log_odds`` (n, n)."""
-        likelihood, slab = self.likelihood, self.slab
-        if isinstance(likelihood, Chains):
-            likelihood, beliefs = likelihood.beliefs(slab, log_odds)
-            return replace(self, likelihood=likelihood, beliefs=beliefs)
-        told, sites = log_odds[self.rows, self.cols], self.beliefs.sites
-        beliefs = expectation_propagation(*likelihood, slab.variance, told, sites)
-        return replace(self, beliefs=beliefs)
+    def given(self, log_odds: Matrix, with_rate: bool = False, rough: bool = False) -> Evidence:
+        """The same data when the pairs' prior log-odds are ``log_odds`` (n, n).
+
+        ``with_rate`` draws the rate of edges too, whose log-odds come on top. A ``rough`` answer
+        takes a third of the time.
+        """
+        keep = self.chains.sweeps // (3 if rough else 1)
+        chains, slab, beliefs = self.chains.beliefs(log_odds, with_rate, keep=keep)
+        if not with_rate:
+            slab = slab._replace(rate=self.slab.rate)
+        beliefs = beliefs._replace(converged=self.beliefs.converged and beliefs.converged)
+        return replace(self, chains=chains, slab=slab, beliefs=beliefs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,27 +162,21 @@ class _Data:
     R: Matrix
     k: float
     share: Vector | None
-    wishart: WishartPrior
+    rate: Rate
     fixed: Slab | None
 
 
 @dataclass(frozen=True, eq=False)
-class _State:
-    """What a round learns and the next starts from; Theta is on the scale of R."""
+class _Learned:
+    """What one round of drawing learns; Theta, the mode, is on the scale of the chains' S."""
 
-    diagonal: Vector
-    p: Matrix
+    chains: Chains
+    units: Vector
     slab: Slab
+    beliefs: Beliefs
     slack: Slack
-    Theta: Matrix | None = None
-    evidence: Evidence | None = None
-    doubts: tuple[Doubt, ...] = ()
-
-    @property
-    def scale(self) -> Matrix:
-        """S = R * scale has a Theta of about unit diagonal: its entries are strengths."""
-        unit = np.sqrt(self.diagonal)
-        return np.outer(unit, unit)
+    Theta: Matrix
+    variance: Matrix
 
 
 def data_evidence(
@@ -183,175 +184,73 @@ def data_evidence(
     assume_centered: bool = False,
     fixed: Slab | None = None,
     slack: float | None = None,
+    rate: Rate | None = None,
 ) -> Evidence:
     """The evidence of the data for each unknown pair, the others taken as alike.
 
     ``fixed`` takes size and rate of edges as given instead of estimating them.
     ``slack`` is the size of partial correlations that are no edges; None
-    estimates it from the pairs known to be absent.
+    estimates it from the pairs known to be absent. ``rate`` is the prior of the rate of edges;
+    None is what the known pairs tell.
     """
     told = moments(problem, assume_centered)
     R, units = to_unit_diagonal(told.S)
-    # F is made of products of two inverses: of copies of a variable no digit would be left.
+    # Of copies of a variable no digit of the inverse would be left.
     R = apart(R, LEAST_EIGENVALUE)
     # A mean that was estimated costs one observation.
     k = told.k - (0 if assume_centered else 1)
-    data = _Data(problem, R, k, told.share, fit_wishart(R, k), fixed)
-    state = _start(data, Slack((slack or 0.0) ** 2))
-    if state.slack.variance > 0 and not _few_enough(problem):
-        raise GraphPriorError(
-            f"slack = {slack} with {problem.n} variables: it needs at most {MOST_PAIRS} pairs"
-        )
-    state = _learn(data, state)
-    if _few_enough(problem) and tells_slack(problem):
-        state = _with_slack(data, state, ROUNDS if slack is None else 0)
-    assert state.evidence is not None
-    assert state.Theta is not None
-    Theta = state.Theta / np.outer(units, units)
-    return replace(state.evidence, Theta=Theta, slack=state.slack, doubts=state.doubts)
-
-
-def _start(data: _Data, slack: Slack) -> _State:
-    problem, wishart = data.problem, data.wishart
-    slab = data.fixed or start_slab(problem, wishart)
-    p = np.where(problem.U, slab.rate, problem.known == 1)
-    return _State(np.diag(wishart.posterior_mean(data.R, data.k)), p, slab, slack)
-
-
-def _prior_variance(data: _Data, state: _State) -> Matrix:
-    """Of every strength, edges and spikes as one Gaussian; 0 where a pair is exactly absent."""
-    weight = np.where(data.problem.U, np.maximum(state.p, SMALLEST_WEIGHT), state.p)
-    variance: Matrix = state.slab.variance * weight + state.slack.variance
-    return variance
-
-
-def _round(data: _Data, state: _State) -> _State:
-    """Steps 2 to 4 at the mode for what was learned so far."""
-    S, last = data.R * state.scale, state.Theta
-    tau = _prior_variance(data, state)
-    Theta = ridge_mode(S, data.k, tau, None if last is None else last / state.scale)
-    evidence, slab = _weigh(data, state, Theta, S)
-    p = np.where(data.problem.U, evidence.matrix(evidence.beliefs.p), data.problem.known == 1)
-    Theta = Theta * state.scale
-    return _State(np.diag(Theta), p, data.fixed or slab, state.slack, Theta, evidence)
-
-
-def _learn(data: _Data, state: _State, rounds: int = ROUNDS) -> _State:
-    """Rounds of expectation propagation where pairs are few and it settles, else chains."""
-    if data.problem.U.sum() // 2 <= FEW:
-        learned = state
-        for _ in range(rounds):
-            learned = _round(data, learned)
-            assert learned.evidence is not None
-            if not learned.evidence.beliefs.converged:
-                return _draw(data, state)
-        return learned
-    return _draw(data, state)
-
-
-def _draw(data: _Data, state: _State) -> _State:
-    """Steps 2 to 4 by drawing Theta, with size and rate of edges; then the mode that follows."""
-    problem, scale = data.problem, state.scale
-    chains = Chains.create(problem, data.R * scale, data.k, data.share, state.slack.variance)
-    chains, slab, Theta = chains.learn(state.slab, data.fixed, max(chains.sweeps // 4, 1))
-    chains = chains.rescaled(np.diag(Theta))
-    scale = scale * np.sqrt(np.outer(np.diag(Theta), np.diag(Theta)))
-    start = Slab(start_slab(problem, data.wishart).variance, slab.rate)
-    chains, slab, Theta = chains.learn(start, data.fixed)
-    chains, beliefs = chains.beliefs(slab, np.full(data.R.shape, logit(slab.rate)))
-    rows, cols = np.nonzero(np.triu(problem.U))
-    evidence = Evidence(problem.n, rows, cols, chains, slab, data.wishart, beliefs)
-    p = np.where(problem.U, evidence.matrix(beliefs.p), problem.known == 1)
-    diagonal = np.diag(scale)
-    learned = _State(diagonal, p, slab, state.slack, evidence=evidence)
-    mode = ridge_mode(data.R * scale, data.k, _prior_variance(data, learned))
-    touching = _Touching(data, learned, mode)
-    evidence = replace(evidence, touching=touching)
-    return replace(learned, Theta=mode * scale, evidence=evidence)
-
-
-@dataclass(frozen=True, eq=False)
-class _Touching:
-    """Where the likelihood would be taken as Gaussian; F and b are made only if asked for."""
-
-    data: _Data
-    state: _State
-    Theta: Matrix
-
-    def coupled(self) -> Coupled:
-        """F and b of the unknown pairs' strengths, all else integrated out."""
-        problem, slab = self.data.problem, self.state.slab
-        unknown, nuisance = np.nonzero(np.triu(problem.U)), _nuisance(problem)
-        S = self.data.R * self.state.scale
-        told = _free_entries(self.data, self.state, self.Theta, S, nuisance, unknown)
-        return coupled_likelihood(told, _ridge(problem, slab))[0]
-
-
-def _nuisance(problem: Problem) -> tuple[Index, ...]:
-    """The diagonal, then the known edges."""
-    edges = np.nonzero(np.triu(problem.known == 1))
-    return tuple(np.concatenate([np.arange(problem.n), part]) for part in edges)
-
-
-def _ridge(problem: Problem, slab: Slab) -> Vector:
-    """Their prior precisions."""
-    edges = int(np.triu(problem.known == 1).sum())
-    return np.concatenate([np.zeros(problem.n), np.full(edges, 1 / slab.variance)])
-
-
-def _few_enough(problem: Problem) -> bool:
+    data = _Data(problem, R, k, told.share, rate or rate_prior(problem.known), fixed)
+    wishart = fit_wishart(R, k)
+    first = np.sqrt(np.diag(wishart.posterior_mean(R, k)))
+    learned = _learn(data, first, Slack((slack or 0.0) ** 2))
+    found: tuple[Doubt, ...] = ()
     pairs = problem.n * (problem.n - 1) // 2
-    return pairs <= MOST_PAIRS
+    if pairs <= MOST_PAIRS and tells_slack(problem):
+        learned, found = _with_slack(data, learned, ROUNDS if slack is None else 0)
+    rows, cols = np.nonzero(np.triu(problem.U))
+    own = learned.units / units
+    return Evidence(
+        problem.n, rows, cols, learned.chains, learned.slab, wishart, learned.beliefs,
+        learned.Theta * np.outer(own, own), own, data, learned.slack, found,
+    )  # fmt: skip
 
 
-def _with_slack(data: _Data, state: _State, rounds: int) -> _State:
-    """More rounds with slack, as long as the absent pairs clearly have some; then its doubts."""
+def _learn(data: _Data, units: Vector, slack: Slack) -> _Learned:
+    """Draw Theta with size and rate of edges; then the mode that follows."""
+    problem, S = data.problem, data.R * np.outer(units, units)
+    chains = Chains.create(problem, S, data.k, data.share, slack.variance, data.rate, data.fixed)
+    told = np.full(S.shape, 0.0 if data.fixed is None else logit(data.fixed.rate))
+    chains, more = chains.in_units(told, with_rate=data.fixed is None)
+    chains, slab, beliefs = chains.beliefs(told, with_rate=data.fixed is None, settle=True)
+    p = (problem.known == 1).astype(float)
+    p[problem.U] = SMALLEST_WEIGHT
+    rows, cols = np.nonzero(np.triu(problem.U))
+    p[rows, cols] = p[cols, rows] = np.maximum(beliefs.p, SMALLEST_WEIGHT)
+    variance = slab.variance * p + slack.variance
+    Theta = ridge_mode(chains.S, data.k, variance)
+    return _Learned(chains, units * more, slab, beliefs, slack, Theta, variance)
+
+
+def _with_slack(data: _Data, learned: _Learned, rounds: int) -> tuple[_Learned, tuple[Doubt, ...]]:
+    """More rounds with slack, as long as the absent pairs clearly have some; then the doubts."""
     rows, cols = np.nonzero(np.triu(data.problem.known == 0, 1))
-    told = exact = _absent_strengths(data, state)
+    told = exact = _absent_strengths(data, learned)
     for _ in range(rounds):
         found = clear_slack(told)
         if not found.variance:
             break
-        state = _learn(data, replace(state, slack=found), rounds=1)
-        told = _absent_strengths(data, state)
-    return replace(state, doubts=doubts(told, state.slack, rows, cols, exact))
+        learned = _learn(data, learned.units, found)
+        told = _absent_strengths(data, learned)
+    return learned, doubts(told, learned.slack, rows, cols, exact)
 
 
-def _absent_strengths(data: _Data, state: _State) -> Coupled:
+def _absent_strengths(data: _Data, learned: _Learned) -> Coupled:
     """The likelihood of the absent pairs' strengths, all others integrated out."""
     n, known = data.problem.n, data.problem.known
-    assert state.Theta is not None
-    scale = state.scale
     rows, cols = np.triu_indices(n)
     absent = (known[rows, cols] == 0) & (rows != cols)
-    told = linearise(state.Theta / scale, data.R * scale, data.k, rows, cols, data.share)
+    told = linearise(learned.Theta, learned.chains.S, data.k, rows, cols, data.share)
     diagonal = (rows == cols)[~absent]
-    variance = np.where(diagonal, np.inf, _prior_variance(data, state)[rows, cols][~absent])
+    variance = np.where(diagonal, np.inf, learned.variance[rows, cols][~absent])
     F, b, *_ = integrate_out(told.F, told.b, ~absent, 1 / variance)
     return Coupled(F, b)
-
-
-def _weigh(data: _Data, state: _State, Theta: Matrix, S: Matrix) -> tuple[Evidence, Slab]:
-    """Steps 2 to 4 at one Theta: the evidence, and the slab that follows from it."""
-    problem, slab = data.problem, state.slab
-    n, beliefs = problem.n, None if state.evidence is None else state.evidence.beliefs
-    rows, cols = unknown = np.nonzero(np.triu(problem.U))
-    start = start_slab(problem, data.wishart).variance
-    told = _free_entries(data, state, Theta, S, _nuisance(problem), unknown)
-    for _ in range(EM_STEPS if data.fixed is None else 1):
-        likelihood, moment = coupled_likelihood(told, _ridge(problem, slab))
-        log_odds = np.full(len(rows), logit(slab.rate))
-        sites = None if beliefs is None else beliefs.sites
-        beliefs = expectation_propagation(*likelihood, slab.variance, log_odds, sites)
-        used, slab = slab, maximise(beliefs, moment(beliefs)[n:], start)
-    assert beliefs is not None
-    return Evidence(n, rows, cols, likelihood, used, data.wishart, beliefs), slab
-
-
-def _free_entries(
-    data: _Data, state: _State, Theta: Matrix, S: Matrix, *entries: tuple[Index, ...]
-) -> Coupled:
-    """The Gaussian likelihood of the entries that may be free, slack taken out."""
-    rows, cols = (np.concatenate(part) for part in zip(*entries, strict=True))
-    absent, v = np.nonzero(np.triu(data.problem.known == 0, 1)), state.slack.variance
-    return linearise_with_slack(Theta, S, data.k, rows, cols, absent, v, data.share)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import expit
 
 from graphprior.engines.direct import ask
@@ -15,6 +16,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix, Problem
 from graphprior.prior.protocol import EvidencePrior
+from graphprior.slab import Slab
 
 
 class Change(NamedTuple):
@@ -125,12 +127,29 @@ def _tipping_point(
     """The pair's partial correlation if an edge, and the size at which log-odds reach 0."""
     i, j = min(pair), max(pair)
     at = int(np.flatnonzero((evidence.rows == i) & (evidence.cols == j))[0])
-    mean, variance = evidence.beliefs.mean[at], evidence.beliefs.variance[at]
-    needed = -others - 0.5 * np.log(variance / evidence.slab.variance)
+    slab, precision = evidence.slab, float(evidence.beliefs.precision[at])
+    mean = float(evidence.beliefs.mean[at])
     # Beliefs are of what the strength has beside its error: the whole is so much larger.
-    whole = 1 + evidence.slack.variance / evidence.slab.variance
-    tips_at = None if needed < 0 else whole * float(np.sqrt(2 * variance * needed))
-    return -whole * float(mean), tips_at if tips_at is None or tips_at < 1 else None
+    whole = 1 + evidence.slack.variance / slab.variance
+    # The data's log-odds are an average over other pairs; this takes them to be off by a constant.
+    off = evidence.beliefs.log_bf[at] - float(slab.log_bf(precision, mean * precision))
+    tips_at = _size_at(slab, precision, -others - off, np.sign(mean) or 1.0)
+    tips_at = None if tips_at is None else whole * tips_at
+    return -whole * mean, tips_at if tips_at is None or tips_at < 1 else None
+
+
+def _size_at(slab: Slab, precision: float, log_bf: float, side: float) -> float | None:
+    """The size of a strength of that sign at which its log Bayes factor is ``log_bf``.
+
+    None where none is so small.
+    """
+
+    def beyond(strength: float) -> float:
+        return float(slab.log_bf(precision, side * strength * precision)) - log_bf
+
+    if beyond(0.0) > 0 or beyond(2.0) < 0:
+        return None
+    return float(brentq(beyond, 0.0, 2.0, xtol=1e-12))
 
 
 def _changes(

@@ -21,7 +21,7 @@ from graphprior.engines.direct import ask
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix, pairs
 from graphprior.prior.protocol import EvidencePrior
-from graphprior.spike_slab import Vector
+from graphprior.slab import Vector
 
 FOLDS = 8
 FEWEST = 10

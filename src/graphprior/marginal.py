@@ -20,7 +20,7 @@ class MarginalLikelihood:
     """log p(X | A_tilde), strengths integrated out; entries below 0 count as 0."""
 
     def __init__(self, evidence: Evidence, device: torch.device | str = "cpu") -> None:
-        self.F, self.b = (torch.as_tensor(part, device=device) for part in evidence.coupled)
+        self.F, self.b = (torch.as_tensor(part, device=device) for part in evidence.coupled())
         self.s2 = evidence.slab.variance
         self.rows = torch.as_tensor(np.asarray(evidence.rows), device=device)
         self.cols = torch.as_tensor(np.asarray(evidence.cols), device=device)

@@ -1,36 +1,77 @@
-"""How strong edges are and how many: a first guess, and what follows from beliefs."""
+"""How strong edges are and how common: two humps, mirror images of each other."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from graphprior.graphs import Problem, guessed_rate
-from graphprior.spike_slab import Beliefs, Vector
-from graphprior.wishart import WishartPrior
+import numpy as np
+import numpy.typing as npt
 
+from graphprior.graphs import Matrix, vech
+
+Vector = npt.NDArray[np.float64]
 LARGEST_SLAB = 0.25
+# Known pairs say how common edges are among the others, but no more than as many pairs as this:
+# people leave out what they doubt.
+MOST_TELLING = 40.0
 
 
 class Slab(NamedTuple):
-    """An edge's strength is N(0, variance); a share ``rate`` of unknown pairs are edges."""
+    """An edge's strength has mean square ``variance``; a share ``rate`` of unknown pairs are edges.
+
+    Strengths are N(m, v) with probability ``positive`` and N(-m, v) otherwise, where m**2 is a
+    share ``hump`` of the mean square and v the rest. With ``hump`` 0 that is N(0, variance); with
+    ``hump`` near 1 edges are never weak.
+    """
 
     variance: float
     rate: float
+    hump: float = 0.0
+    positive: float = 0.5
+
+    @property
+    def centre(self) -> float:
+        """m: how far the humps are from 0."""
+        return float(np.sqrt(self.hump * self.variance))
+
+    @property
+    def width(self) -> float:
+        """v: the variance of a hump."""
+        return (1 - self.hump) * self.variance
+
+    def log_bf(self, precision: Vector | float, shift: Vector | float) -> Vector:
+        """log BF of an edge against none under the likelihood exp(shift t - precision t**2 / 2)."""
+        full = precision + 1 / self.width
+        sides = [
+            np.log(share) + (shift + side * self.centre / self.width) ** 2 / (2 * full)
+            for side, share in ((1, self.positive), (-1, 1 - self.positive))
+        ]
+        own = 0.5 * np.log(self.width * full) + self.centre**2 / (2 * self.width)
+        bf: Vector = np.logaddexp(*sides) - own
+        return bf
 
 
-def start_slab(problem: Problem, wishart: WishartPrior) -> Slab:
-    """Before the pairs are looked at: the Wishart's strength, were it all in the edges."""
-    n, edges = problem.n, float((problem.known == 1).sum()) / 2
-    unknown, pairs = float(problem.U.sum()) / 2, problem.n * (problem.n - 1) / 2
-    rate = guessed_rate(problem.known)
-    density = max((edges + rate * unknown) / pairs, 1 / n)
-    return Slab(min(LARGEST_SLAB, 1 / (wishart.nu * density)), rate)
+class Rate(NamedTuple):
+    """Beta prior of the share of unknown pairs that are edges, as so many of either kind seen."""
+
+    edges: float = 0.5
+    gaps: float = 2.0
+
+    @property
+    def mean(self) -> float:
+        """What is expected before the data."""
+        return self.edges / (self.edges + self.gaps)
 
 
-def maximise(beliefs: Beliefs, known_edges: Vector, start: float) -> Slab:
-    """The M-step; two edges of the strength first guessed, and one of five pairs, are added."""
-    p = beliefs.p
-    strength = float((p * (beliefs.variance + beliefs.mean**2)).sum() + known_edges.sum())
-    count = float(p.sum()) + len(known_edges)
-    variance = (strength + 2 * start) / (count + 2)
-    return Slab(min(variance, LARGEST_SLAB), float((p.sum() + 1) / (len(p) + 5)))
+def rate_prior(known: Matrix, at_random: bool = False) -> Rate:
+    """What known pairs tell of the rate of edges among the unknown ones.
+
+    A list of edges does not tell how many there are: they are known because they are edges. So
+    edges count only as far as as many absent pairs are known. Unless pairs are unknown ``at
+    random`` all of them count as `MOST_TELLING` pairs at most.
+    """
+    a = vech(known)
+    gaps = float((a == 0).sum())
+    edges = min(float((a == 1).sum()), gaps)
+    weight = 1.0 if at_random else min(1.0, MOST_TELLING / max(edges + gaps, 1.0))
+    return Rate(Rate().edges + weight * edges, Rate().gaps + weight * gaps)

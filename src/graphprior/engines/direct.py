@@ -13,11 +13,13 @@ from collections.abc import Callable
 
 import numpy as np
 import torch
+from scipy.special import logit
 
 from graphprior.engines.posterior import Posterior, Reasons
 from graphprior.engines.selection import selection_log_odds
 from graphprior.evidence import Evidence
 from graphprior.graphs import Mask, Matrix, unknown_mask
+from graphprior.prior.exact import LearnedRate
 from graphprior.prior.protocol import EvidencePrior
 
 Progress = Callable[[int, int], None]
@@ -54,6 +56,8 @@ def reason(
     U, nothing = unknown_mask(known), np.zeros_like(known)
     belief = nothing if belief is None else np.where(U, belief, 0.0)
     hidden = 0.0
+    if isinstance(prior, LearnedRate) and evidence is not None:
+        return _with_rate(U, evidence, belief, progress)
     for done in range(1, passes + 1):
         data = nothing if evidence is None else evidence.log_bf
         eta = ask(prior, known, data + hidden + belief, device)
@@ -67,8 +71,21 @@ def reason(
             # A belief speaks of its pair alone: it must not tell how many of the others are edges.
             hidden = selection_log_odds(known, _expected_edges(eta - belief, U))
         if evidence is not None:
-            evidence = evidence.given(reasons.prior + hidden + belief)
+            rough = done < passes - 1
+            evidence = evidence.given(reasons.prior + hidden + belief, rough=rough)
     return reasons, evidence
+
+
+def _with_rate(
+    U: Mask, evidence: Evidence, belief: Matrix, progress: Progress | None
+) -> tuple[Reasons, Evidence]:
+    """Reasons where pairs tell each other nothing but the rate of edges, which the data tell."""
+    if belief.any():
+        evidence = evidence.given(belief, with_rate=True)
+    said = np.where(U, logit(evidence.slab.rate), 0.0)
+    if progress is not None:
+        progress(1, 1)
+    return Reasons(said, evidence.log_bf, np.zeros_like(said), belief), evidence
 
 
 def _expected_edges(eta: Matrix, U: Mask) -> float:

@@ -2,11 +2,13 @@
 
 A chain starts from a graph that is revealed a few pairs at a time, each drawn
 given all drawn before. Then sweeps redraw the pairs in random blocks: from
-what the prior says with the rest known, and the data's log Bayes factor given
-the strengths' full coupling with the rest. Blocks of one pair are exact; in
-larger ones the pairs of a block are drawn as independent, by the prior given the
-rest and by the data given what the block was before, which saves passes of the
+what the prior says with the rest known, and from the data given the strengths of all
+other pairs, which are drawn along (chains.py). Blocks of one pair are exact; in
+larger ones the prior is asked once for the whole block, which saves passes of the
 prior. M chains are one batch; each has its own generator.
+
+Where pairs tell each other nothing but how common edges are, the prior need not be asked:
+the rate is drawn too.
 """
 
 from __future__ import annotations
@@ -18,13 +20,14 @@ import numpy.typing as npt
 import torch
 from arviz_stats.base.array import array_stats
 
+from graphprior.chains import ABSENT, EDGE, UNKNOWN, Drawn
 from graphprior.engines.direct import Progress, certain_log_odds, hidden_log_odds, reason
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError
 from graphprior.evidence import Evidence
 from graphprior.graphs import Matrix, pairs, unknown_mask
+from graphprior.prior.exact import LearnedRate
 from graphprior.prior.protocol import EvidencePrior
-from graphprior.spike_slab import conditional_log_bf
 
 States = npt.NDArray[np.bool_]
 Vector = npt.NDArray[np.float64]
@@ -57,6 +60,8 @@ class Sweeps:
 
 ONE_BY_ONE = Sweeps(reveal=None, blocks=None)
 TOLD_FROM = 10  # sweeps kept
+# Sweeps over strengths for each block, before the first one, and where the prior is not asked.
+STRENGTH_SWEEPS, FIRST_SWEEPS, FREE_SWEEPS = 5, 20, 25
 
 
 class _Chains:
@@ -79,19 +84,96 @@ class _Chains:
         self.prior, self.evidence, self.rngs, self.device = prior, evidence, rngs, device
         self.told = told[self.rows, self.cols]
         self.a: States = np.zeros((len(rngs), len(self.rows)), dtype=bool)
+        self.drawn: list[Drawn] = []
 
-    def draw(self, chosen: States, is_known: States, log_bf: Vector) -> Vector:
-        """Draw the ``chosen`` pairs (M, m) given those known; their probabilities (M, m)."""
-        own = self.told + log_bf
+    @property
+    def with_rate(self) -> bool:
+        """Whether the rate of edges is drawn instead of asking the prior."""
+        return isinstance(self.prior, LearnedRate) and self.evidence is not None
+
+    def reveal(self, chosen: States, is_known: States, log_bf: Vector) -> None:
+        """Draw the ``chosen`` pairs (M, m) given those known, whose data say ``log_bf``."""
+        eta = self._ask(is_known, self.told + log_bf)
+        p = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
+        u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
+        self.a = np.where(chosen, u < p, self.a)
+
+    def redraw(self, block: States) -> Vector:
+        """Draw the pairs of a block (M, m) given the rest; their probabilities (M, m)."""
+        log_bf = self._conditional()
+        eta = self._ask(~block, self.told + log_bf)
+        if self.evidence is None:
+            p: Vector = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
+            u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
+            self.a = np.where(block, u < p, self.a)
+            return p
+        return self._sweep(block, eta - log_bf, STRENGTH_SWEEPS)
+
+    def start(self) -> None:
+        """Strengths of the graphs revealed; without a prior to ask, graphs too."""
+        if self.evidence is None:
+            return
+        chains = self.evidence.chains
+        if self.with_rate:
+            self._spread_out()
+            return
+        first = chains.states[0]._replace(Theta=np.eye(len(chains.S)))
+        self.drawn = [first] * len(self.a)
+        nothing = np.zeros_like(self.a)
+        self._sweep(nothing, np.zeros(self.a.shape), FIRST_SWEEPS)
+
+    def _spread_out(self) -> None:
+        """Chains start where those of the evidence come by, some sweeps apart."""
+        assert self.evidence is not None
+        chains, belief = self.evidence.chains, self._matrix(self.told)
+        here = list(chains.states)
+        for m, rng in enumerate(self.rngs):
+            at = m % len(here)
+            here[at], _ = chains.draw(rng, here[at], belief, True, chains.sweeps // 4)
+            self.drawn.append(here[at])
+        self.a = np.stack([drawn.edges[self.rows, self.cols] for drawn in self.drawn])
+
+    def freely(self) -> Vector:
+        """Sweeps over all pairs with the rate of edges; their probabilities (M, m)."""
+        assert self.evidence is not None
+        belief, p = self._matrix(self.told), np.zeros(self.a.shape)
+        for m, rng in enumerate(self.rngs):
+            self.drawn[m], draws = self.evidence.chains.draw(
+                rng, self.drawn[m], belief, True, FREE_SWEEPS
+            )
+            p[m] = draws.probabilities[self.rows, self.cols]
+            self.a[m] = self.drawn[m].edges[self.rows, self.cols]
+        return p
+
+    def _sweep(self, block: States, log_odds: Vector, sweeps: int) -> Vector:
+        """Draw strengths, and the pairs of a block with these prior log-odds (M, m)."""
+        assert self.evidence is not None
+        chains, p = self.evidence.chains, np.zeros(self.a.shape)
+        for m, rng in enumerate(self.rngs):
+            free = chains.free.copy()
+            code = np.where(block[m], UNKNOWN, np.where(self.a[m], EDGE, ABSENT))
+            free[self.rows, self.cols] = free[self.cols, self.rows] = code
+            told = self._matrix(log_odds[m])
+            self.drawn[m], draws = chains.draw(rng, self.drawn[m], told, False, sweeps, free)
+            p[m] = draws.probabilities[self.rows, self.cols]
+            self.a[m] = self.drawn[m].edges[self.rows, self.cols]
+        return p
+
+    def _ask(self, is_known: States, own: Vector) -> Vector:
+        """Posterior log-odds (M, m) by the prior, from what each pair's own evidence is."""
         ell = np.where(is_known, np.where(self.a, np.inf, -np.inf), own)
         full = np.repeat(self.certain[None], len(self.a), axis=0)
         full[:, self.rows, self.cols] = full[:, self.cols, self.rows] = ell
         tensor = torch.as_tensor(full, dtype=torch.float64, device=self.device)
-        eta = self.prior.posterior_logits(tensor).cpu().numpy()[:, self.rows, self.cols]
-        p: Vector = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
-        u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
-        self.a = np.where(chosen, u < p, self.a)
-        return p
+        eta: Vector = self.prior.posterior_logits(tensor).cpu().numpy()[:, self.rows, self.cols]
+        # A known pair's log-odds are endless: only those of the others are of use.
+        return np.where(is_known, 0.0, eta)
+
+    def _matrix(self, values: Vector) -> Matrix:
+        """Values of the unknown pairs (m,) as an (n, n) matrix."""
+        A = np.zeros_like(self.certain)
+        A[self.rows, self.cols] = A[self.cols, self.rows] = values
+        return A
 
     def blocks(self, count: int) -> list[States]:
         """Every chain's pairs in random order, cut into ``count`` parts."""
@@ -104,13 +186,13 @@ class _Chains:
             masks.append(mask)
         return masks
 
-    def conditional(self) -> Vector:
+    def _conditional(self) -> Vector:
         """The data's log Bayes factors of all pairs given each chain's other pairs (M, m)."""
         if self.evidence is None:
             return np.zeros(self.a.shape)
-        F, b = self.evidence.coupled
-        s2 = self.evidence.slab.variance
-        return np.stack([conditional_log_bf(F, b, s2, a) for a in self.a])
+        chains = self.evidence.chains
+        each = [chains.conditional_log_bf(drawn)[self.rows, self.cols] for drawn in self.drawn]
+        return np.stack(each)
 
 
 def sample(
@@ -127,8 +209,6 @@ def sample(
 ) -> Posterior:
     """M graphs, and edge probabilities averaged over all kept draws."""
     sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
-    if evidence is not None:
-        _ = evidence.coupled  # too many pairs are refused before any work
     reasons, evidence = reason(
         known, prior, evidence, by_value=by_value, device=device, belief=belief
     )
@@ -139,7 +219,7 @@ def sample(
     low, high = (_fill(known, bound) for bound in chains_interval(drawn_with.mean(1)))
     samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
     diagnostics = {
-        "passes": sweeps.passes(len(chains.rows)),
+        "passes": 0 if chains.with_rate else sweeps.passes(len(chains.rows)),
         "kept_sweeps": sweeps.keep,
         "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
         **convergence(drawn_with),
@@ -152,24 +232,32 @@ def _run(
 ) -> tuple[npt.NDArray[np.float64], Trace]:
     """Probabilities with which each pair was last drawn (M, kept sweeps, m), and the trace."""
     m, done = len(chains.rows), 0
-    total = sweeps.passes(m)
-    told = reasons.data[chains.rows, chains.cols]
-    is_known = np.zeros_like(chains.a)
-    for block in chains.blocks(sweeps.reveal or m):
-        chains.draw(block, is_known, told)
-        is_known |= block
+    total = sweeps.burn_in + sweeps.keep if chains.with_rate else sweeps.passes(m)
+
+    def tell() -> None:
+        nonlocal done
         done += 1
         if progress is not None:
             progress(done, total)
+
+    if not chains.with_rate:
+        told = reasons.data[chains.rows, chains.cols]
+        is_known = np.zeros_like(chains.a)
+        for block in chains.blocks(sweeps.reveal or m):
+            chains.reveal(block, is_known, told)
+            is_known |= block
+            tell()
+    chains.start()
     kept, edges = [], [chains.a.sum(1)]
     for sweep in range(sweeps.burn_in + sweeps.keep):
         drawn_with = np.zeros(chains.a.shape)
-        for block in chains.blocks(sweeps.blocks or m):
-            p = chains.draw(block, ~block, chains.conditional())
-            drawn_with = np.where(block, p, drawn_with)
-            done += 1
-            if progress is not None:
-                progress(done, total)
+        if chains.with_rate:
+            drawn_with = chains.freely()
+            tell()
+        else:
+            for block in chains.blocks(sweeps.blocks or m):
+                drawn_with = np.where(block, chains.redraw(block), drawn_with)
+                tell()
         edges.append(chains.a.sum(1))
         if sweep >= sweeps.burn_in:
             kept.append(drawn_with)

@@ -37,6 +37,17 @@ class IndependentEdges(EvidencePrior):
         return ell + self.log_odds.to(ell)
 
 
+class LearnedRate(IndependentEdges):
+    """Every pair has an edge with the same probability, which the data tell.
+
+    It is drawn with the strengths, so answers are averages over what is not known of it;
+    ``rate`` is what is expected before the data.
+    """
+
+    def __init__(self, rate: float) -> None:
+        super().__init__(rate)
+
+
 class StochasticBlocks(IndependentEdges):
     """Edge probabilities that depend on the given groups of the two nodes."""
 

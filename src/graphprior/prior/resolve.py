@@ -9,7 +9,7 @@ import psutil
 
 from graphprior.errors import GraphPriorError
 from graphprior.graphs import Problem, guessed_rate
-from graphprior.prior.exact import IndependentEdges
+from graphprior.prior.exact import IndependentEdges, LearnedRate
 from graphprior.prior.protocol import Prior
 from graphprior.prior.store import load_prior
 
@@ -17,12 +17,14 @@ from graphprior.prior.store import load_prior
 def resolve_prior(prior: Any, problem: Problem, density: float | None = None) -> Prior:
     """A prior object, a shipped or saved prior by name, or independent edges.
 
-    Those have the rate ``density``, or one that is guessed from the known pairs.
+    Those have the rate ``density``, or one that is learned from the data and the known pairs.
     """
     if isinstance(prior, str | Path):
         return load_prior(prior)
     if prior is None:
-        return IndependentEdges(guessed_rate(problem.known) if density is None else density)
+        if density is not None:
+            return IndependentEdges(density)
+        return LearnedRate(guessed_rate(problem.known))
     if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
             f"prior is {prior!r}: expected None, the name of a shipped prior, "

@@ -9,10 +9,11 @@ from scipy.stats import multivariate_normal, norm, qmc
 
 from calibration import slope, worst_bin
 from graphprior.covariance import sample_covariance
-from graphprior.evidence import data_evidence, integrate_out, linearise, start_slab
+from graphprior.evidence import data_evidence, integrate_out, linearise
 from graphprior.ggm import log_likelihood, simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, unvech, vech
-from graphprior.linalg import partial_correlations, to_unit_diagonal
+from graphprior.linalg import to_unit_diagonal
+from graphprior.slab import Slab, rate_prior
 from oracles import is_falling, random_graph, random_precision, random_problem, relabel
 
 
@@ -102,7 +103,7 @@ def test_relabelling_relabels_the_evidence(rng):
 def test_units_and_origins_do_not_matter(rng):
     for k in (4, 40):
         _, _, problem = simulated(rng, 8, k, 0.5)
-        X = problem.X * 10.0 ** rng.uniform(-3, 3, 8) * rng.choice([-1, 1], 8)
+        X = problem.X * 10.0 ** rng.uniform(-3, 3, 8)
         moved = Problem.create(X + rng.normal(0, 10, 8) * X.std(axis=0), problem.known)
         here, there = data_evidence(problem), data_evidence(moved)
         np.testing.assert_allclose(there.log_bf, here.log_bf, atol=1e-6)
@@ -131,7 +132,7 @@ def test_any_shape_of_problem_has_evidence(n, k, unknown):
     assert np.array_equal(found.log_bf, found.log_bf.T)
     assert not found.log_bf[~problem.U].any()
     assert found.beliefs.converged
-    F = found.coupled.F
+    F = found.coupled().F
     assert np.linalg.eigvalsh(F)[0] > -1e-8 * np.abs(F).max()
     assert 0 < found.slab.variance <= 0.25
     assert 0 < found.slab.rate < 1
@@ -239,7 +240,7 @@ def test_the_integral_is_exact_for_independent_variables(rng):
 
 
 def gap_to_integration(rng, k, strength, edges):
-    """(log BF of pair (0, 1), exact) for n = 3, the other pairs known."""
+    """(log BF of pair (0, 1), exact) for n = 3, the other pairs known, the slab given."""
     P = np.eye(3)
     for (i, j), value in edges.items():
         P[i, j] = P[j, i] = value
@@ -247,37 +248,35 @@ def gap_to_integration(rng, k, strength, edges):
     known = np.where(np.eye(3) == 1, 0.0, (P != 0).astype(float))
     known[0, 1] = known[1, 0] = np.nan
     X = simulate_observations(P, k, rng)
-    found = data_evidence(Problem.create(X, known), assume_centered=True)
+    slab = Slab(0.1, 0.3)
+    found = data_evidence(Problem.create(X, known), assume_centered=True, fixed=slab)
     S, _ = to_unit_diagonal(sample_covariance(X, assume_centered=True))
-    s2, free = found.slab.variance, list(edges)
+    s2, free = slab.variance, list(edges)
     exact = log_integral(S, k, s2, [(0, 1), *free]) - log_integral(S, k, s2, free)
     return found.log_bf[0, 1], exact
 
 
-def test_evidence_is_near_the_integral_where_it_matters(record_property):
+@pytest.mark.parametrize("k", [20, 100, 500, 2500])
+def test_evidence_is_near_the_integral_where_it_matters(k, record_property):
     """One unknown pair, about as strong as k observations can just see; two strong known edges.
 
-    The error of the Gaussian falls with k.
+    The integral takes strengths for partial correlations, the chains for entries of Theta on
+    a scale on which its diagonal is 1 on average: with few rows that is not quite the same.
     """
-    gaps = []
-    for k in (20, 100, 500, 2500):
-        found, exact = np.transpose([
-            gap_to_integration(
-                np.random.default_rng(seed), k, c / np.sqrt(k), {(0, 2): 0.5, (1, 2): -0.45}
-            )
-            for seed, c in enumerate([0, 1, -1, 0.5, -1.5, 0])
-        ])  # fmt: skip
-        gaps.append(np.abs(found - exact))
-        record_property(f"mean_gap_at_k_{k}", gaps[-1].mean())
-        record_property(f"largest_gap_at_k_{k}", gaps[-1].max())
-        assert np.abs(exact).max() > 0.5
-    assert is_falling([gap.mean() for gap in gaps])
-    for gap, bound in zip(gaps, [1.2, 0.3, 0.12, 0.05], strict=True):
-        assert gap.max() < bound
+    found, exact = np.transpose([
+        gap_to_integration(
+            np.random.default_rng(seed), k, c / np.sqrt(k), {(0, 2): 0.5, (1, 2): -0.45}
+        )
+        for seed, c in enumerate([0, 1, -1, 0.5, -1.5, 0])
+    ])  # fmt: skip
+    gap = np.abs(found - exact)
+    record_property("mean_gap", gap.mean())
+    record_property("largest_gap", gap.max())
+    assert np.abs(exact).max() > 0.5
+    assert gap.max() < {20: 0.5, 100: 0.2, 500: 0.15, 2500: 0.15}[k]
 
 
-def test_evidence_for_a_strong_edge_is_too_careful(record_property):
-    """Far from the mode the Gaussian falls too slowly: the answer is certain, but by less."""
+def test_evidence_for_a_strong_edge_is_that_of_the_integral(record_property):
     ratios = []
     for seed, k in enumerate([80, 80, 320, 320]):
         edges = {(0, 2): 0.3} if seed % 2 else {}
@@ -285,8 +284,8 @@ def test_evidence_for_a_strong_edge_is_too_careful(record_property):
         assert found > 2
         ratios.append(found / exact)
     record_property("least_ratio", min(ratios))
-    assert min(ratios) > 0.6
-    assert max(ratios) < 1.02
+    assert min(ratios) > 0.8
+    assert max(ratios) < 1.1
 
 
 # Rates, slabs, calibration.
@@ -322,16 +321,18 @@ def test_log_odds_have_the_right_scale(pooled, k, record_property):
 
 
 def test_evidence_given_its_own_rate_is_itself(record_property):
-    """Up to the tolerance of expectation propagation and the last step of the slab."""
+    """Up to the error of drawing: a run at the mean rate against one that draws the rate."""
     gaps = []
     for seed in range(10):
         _, _, problem = simulated(np.random.default_rng(seed), 8, 40, 0.6)
-        here = data_evidence(problem)
-        there = here.given(np.full((8, 8), logit(here.slab.rate)))
-        gaps.append(np.abs(there.log_bf - here.log_bf).max())
-        assert there.slab == here.slab
+        slab = Slab(0.08, 0.3)
+        here = data_evidence(problem, fixed=slab)
+        there = here.given(np.full((8, 8), logit(slab.rate)))
+        gaps.append(np.abs(there.beliefs.p - here.beliefs.p).max())
+        assert there.slab == pytest.approx(here.slab)
     record_property("largest_gap", max(gaps))
-    assert max(gaps) < 0.05
+    assert max(gaps) < 0.08
+    assert np.mean(gaps) < 0.04
 
 
 def test_told_odds_change_the_answer_for_their_pair_and_hardly_the_evidence(rng):
@@ -342,27 +343,46 @@ def test_told_odds_change_the_answer_for_their_pair_and_hardly_the_evidence(rng)
     told[i, j] = told[j, i] = 3.0
     there = here.given(told)
     assert there.beliefs.p[0] > here.beliefs.p[0] + 0.1
-    assert there.log_bf[i, j] == pytest.approx(here.log_bf[i, j], abs=0.2)
+    assert there.log_bf[i, j] == pytest.approx(here.log_bf[i, j], abs=0.4)
 
 
-def test_the_slab_is_found_where_edges_are_known(record_property):
-    """Its variance over the edges' mean squared partial correlation, within 4 standard errors."""
-    ratios, starts = [], []
-    for seed in range(10):
-        A, Theta, problem = simulated(np.random.default_rng(seed), 14, 400, 0.1)
-        found = data_evidence(problem)
-        truth = (vech(partial_correlations(Theta))[vech(A) == 1] ** 2).mean()
-        ratios.append(found.slab.variance / truth)
-        starts.append(start_slab(problem, found.wishart).variance / truth)
+@pytest.mark.parametrize("kind", ["gaussian", "never weak", "of one sign"])
+def test_the_shape_of_strengths_is_found_where_edges_are_known(kind, record_property):
+    """Size within a fifth and 4 standard errors, and whether there are humps, and signs."""
+    ratios, shapes, signs = [], [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        A = random_graph(rng, 20, 0.15)
+        t = {
+            "gaussian": rng.normal(0, 0.2, A.shape),
+            "never weak": rng.uniform(0.2, 0.3, A.shape) * rng.choice([-1, 1], A.shape),
+            "of one sign": -np.abs(rng.normal(0, 0.2, A.shape)),
+        }[kind]
+        V = np.triu(A * t, 1)
+        Theta = np.eye(20) + V + V.T
+        if np.linalg.eigvalsh(Theta)[0] < 0.1:
+            continue
+        known = hide(A, rng, share=0.3)
+        found = data_evidence(Problem.create(simulate_observations(Theta, 1500, rng), known))
+        ratios.append(found.slab.variance / (V[V != 0] ** 2).mean())
+        shapes.append(found.slab.hump)
+        signs.append(found.slab.positive)
+    assert len(ratios) > 3
     record_property("mean_ratio", np.mean(ratios))
-    record_property("mean_ratio_of_the_start", np.mean(starts))
-    assert abs(np.mean(ratios) - 1) < 0.1 + 4 * np.std(ratios) / np.sqrt(10) < 0.5
-    assert np.abs(np.log(ratios)).mean() < np.abs(np.log(starts)).mean()
+    record_property("mean_hump", np.mean(shapes))
+    error = 4 * np.std(ratios) / np.sqrt(len(ratios))
+    assert abs(np.mean(ratios) - 1) < 0.2 + error < 0.6
+    if kind == "never weak":
+        assert min(shapes) > 0.85
+    if kind == "gaussian":
+        assert np.mean(shapes) < 0.5
+    if kind == "of one sign":
+        assert max(signs) < 0.15
 
 
 def test_the_rate_is_that_of_the_hidden_pairs(record_property):
     """However few edges are known: nearly all of the graph's edges are hidden here, among as
-    many gaps. The estimate leans to one in five, by five pairs."""
+    many gaps. The estimate leans to the known pairs, by 40 of them at most."""
     errors = []
     for seed in range(8):
         rng = np.random.default_rng(seed)
@@ -373,16 +393,16 @@ def test_the_rate_is_that_of_the_hidden_pairs(record_property):
         known = a.copy()
         known[gaps] = known[np.flatnonzero(a == 1)[1:]] = np.nan
         problem = Problem.create(X, unvech(known))
+        before = rate_prior(problem.known)
         found = data_evidence(problem)
         hidden = problem.U[np.triu_indices(12, 1)]
-        m = hidden.sum()
-        expected = (a[hidden].sum() + 1) / (m + 5)
-        assert start_slab(problem, found.wishart).rate < 0.1
+        expected = (a[hidden].sum() + before.edges) / (hidden.sum() + sum(before))
+        assert before.mean < 0.1
         errors.append(found.slab.rate - expected)
     record_property("mean_error", np.mean(errors))
     record_property("largest_error", np.abs(errors).max())
-    assert abs(np.mean(errors)) < 0.02 + 4 * np.std(errors) / np.sqrt(8)
-    assert np.abs(errors).max() < 0.15
+    assert abs(np.mean(errors)) < 0.03 + 4 * np.std(errors) / np.sqrt(8)
+    assert np.abs(errors).max() < 0.2
 
 
 def test_random_problems_of_another_kind_are_no_harder():

@@ -38,8 +38,9 @@ WORK, FEWEST, ENOUGH, MOST = 4e9, 40, 300, 3000
 SMALL = 6000  # more sweeps where there are few variables: this over their number
 LONGER = 8  # times as many sweeps at most until chains agree
 REFRESH = 25  # sweeps after which the inverse is made anew: rounding adds up
-# Chains agree if probabilities differ by so little on average, and numbers of edges by this share.
-CLOSE, CLOSE_EDGES = 0.02, 0.15
+# Chains agree if probabilities differ by so little on average and numbers of edges by this share,
+# or, where the data leave the rate of edges open, both by so much of the spread of its draws.
+CLOSE, CLOSE_EDGES, OF_SPREAD = 0.02, 0.15, 0.5
 LEAST = 1e-15
 CERTAIN = 20.0  # log-odds of a pair beyond which its evidence could not be told from them
 # Before the data: the logarithm of an edge's mean square strength is normal about that of .05, with
@@ -173,7 +174,9 @@ class Chains:
             draws, states = here._run_both(log_odds, with_rate, keep, burn)
             here = replace(here, states=states)
             apart = [part.probabilities[rows, cols] for part in draws]
-            if _agree(*apart) or 2 * keep > most:
+            spread = min(part.slabs[:, 1].std() for part in draws) if with_rate else 0.0
+            agree = _agree(*apart, spread)
+            if agree or 2 * keep > most:
                 break
             keep *= 2
         slab = Slab(*np.mean([part.slabs.mean(axis=0) for part in draws], axis=0).tolist())
@@ -184,7 +187,7 @@ class Chains:
         own = slab.variance / (slab.variance + self.slack)
         told = told._replace(
             mean=own * told.mean, variance=own**2 * told.variance + own * self.slack,
-            converged=_agree(*apart),
+            converged=agree,
         )  # fmt: skip
         return here, slab, told
 
@@ -277,13 +280,16 @@ def _believe(draws: Draws, at: tuple[npt.NDArray[np.intp], ...], log_odds: Vecto
     return Beliefs(logit(p) - log_odds, p, mean, variance, precision / visits, converged=False)
 
 
-def _agree(first: Vector, second: Vector) -> bool:
-    """Whether two chains say the same of the probabilities and of how many edges there are."""
+def _agree(first: Vector, second: Vector, spread: float) -> bool:
+    """Whether two chains say the same of the probabilities and of how many edges there are.
+
+    ``spread`` is that of the rate of edges within a chain.
+    """
     if not len(first):
         return True
-    apart = abs(first.sum() - second.sum())
-    most = CLOSE_EDGES * max((first.sum() + second.sum()) / 2, 5.0)
-    return bool(np.abs(first - second).mean() <= CLOSE and apart <= most)
+    apart, whole = abs(first.sum() - second.sum()), (first.sum() + second.sum()) / 2
+    most = max(CLOSE_EDGES * max(whole, 5.0), OF_SPREAD * spread * len(first))
+    return bool(np.abs(first - second).mean() <= max(CLOSE, OF_SPREAD * spread) and apart <= most)
 
 
 @njit(cache=True)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from graphprior.spike_slab import log_evidence
 from record import save
 
 from graphprior import Schedule, Sweeps
@@ -25,7 +26,6 @@ from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Matrix, Problem, vech
 from graphprior.marginal import MarginalLikelihood
 from graphprior.prior.exact import FiniteGraphs, all_graphs
-from graphprior.spike_slab import log_evidence
 
 SCHEDULES = {
     "paper's schedule": Schedule.linear(),

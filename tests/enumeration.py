@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from exact_graphs import log_marginals
-from graphprior.chains import Beliefs, Draws, Drawn, codes
+from graphprior.chains import Beliefs, Drawn, Draws, Run, codes
 from graphprior.evidence import Evidence, data_evidence
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Problem, hide, pairs, unknown_mask
@@ -86,7 +86,7 @@ class GaussianPairs:
         told, nothing = np.clip(log_odds[self.at], -40, 40), np.zeros(len(self.b))
         p = np.clip(softmax(log_p + a @ told) @ a, 1e-12, 1 - 1e-12)
         found = Beliefs(logit(p) - told, p, nothing, nothing + 1, nothing + 1, converged=True)
-        return self, self.slab, found
+        return Run(self, self.slab, found, self.S)
 
     def conditional_log_bf(self, drawn):
         return self.matrix(
@@ -119,7 +119,7 @@ class Told(Evidence):
 def evidence_of(known, F, b, slab=SLAB):
     """Evidence by hand: the unknown pairs of ``known`` have precision F and shift b."""
     chains, n = GaussianPairs(known, F, b, slab), len(known)
-    _, _, beliefs = chains.beliefs(np.full((n, n), logit(slab.rate)))
+    beliefs = chains.beliefs(np.full((n, n), logit(slab.rate))).beliefs
     wishart = WishartPrior(n + 2.0, np.ones(n))
     return Told(n, *chains.at, chains, slab, wishart, beliefs, np.eye(n), np.ones(n), None)
 

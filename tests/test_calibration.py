@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kstest
 
 from graphprior import PartialGGM
-from graphprior.chains import SHARPEST, SIGNS, SPREAD, USUAL
+from graphprior.columns import SHARPEST, SIGNS, SPREAD, USUAL
 from graphprior.errors import notes
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import hide, nothing_known, unvech, vech

@@ -11,6 +11,7 @@ from graphprior.ggm import simulate_observations
 from graphprior.graphs import Problem, hide
 from graphprior.moments import sample_covariance
 from graphprior.quadratic import Coupled, linearise
+from graphprior.slab import Slab
 from graphprior.slack import (
     CLEAR,
     Slack,
@@ -19,7 +20,6 @@ from graphprior.slack import (
     doubts,
     linearise_with_slack,
 )
-from graphprior.spike_slab import log_bayes_factor
 from oracles import random_graph, random_precision, relabel
 
 N = 20
@@ -65,7 +65,7 @@ def test_blurred_bayes_factor_is_that_of_two_widths_by_integration():
         return quad(height, -3, 3, epsabs=0, epsrel=1e-10, limit=200, points=[0.2])[0]
 
     seen = blur(Coupled(np.array([[precision]]), np.array([shift])), np.array([v]))
-    found = log_bayes_factor(seen.F[0], seen.b, s2)
+    found = Slab(s2, 0.5).log_bf(seen.F[0], seen.b)
     assert found[0] == pytest.approx(np.log(integral(s2 + v) / integral(v)), rel=1e-6)
 
 

@@ -12,10 +12,14 @@ import pandas as pd
 from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from graphprior.engines.draws import Graphs, draw_together
+from graphprior.errors import GraphPriorError
 from graphprior.explain import Explanation, explain_pair
 from graphprior.ggm import row_log_densities
-from graphprior.parameters import position
+from graphprior.graphs import Matrix
+from graphprior.parameters import generator, position
 from graphprior.result import Result
+from graphprior.self_check import Progress, SelfCheck, check_model
 from graphprior.summaries import posterior_summary
 
 if TYPE_CHECKING:
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Answers:
-    """Methods of `PartialGGM` that read what `fit` left, and change nothing."""
+    """Methods of `PartialGGM` that read what `fit` left, and change nothing of it."""
 
     def explain(self, source: Any, target: Any, changes: int = 5) -> Explanation:
         """Why the pair of two variables, by name or position, has its probability."""
@@ -45,6 +49,25 @@ class Answers:
         Z = validate_data(model, X, dtype=np.float64, reset=False, ensure_all_finite=finite)
         return float(row_log_densities(Z - model.location_, model.precision_).mean())
 
+    def draw(self, count: int, random_state: Any = None) -> tuple[Graphs, Matrix]:
+        """Graphs and precision matrices (count, n, n) drawn from the posterior together.
+
+        Graphs agree with what is known; precision matrices have the units of the columns of X.
+        Draws of `direct` with a learned prior take pairs as independent given what the prior says
+        of each; those of `gibbs` are among its graphs.
+        """
+        model = self._fitted()
+        if count < 1:
+            raise GraphPriorError(f"count = {count}: expected a whole number from 1 on")
+        prior, evidence, reasons = model.prior_used_, model.evidence_, model.reasons_
+        if evidence is None or reasons is None:
+            raise GraphPriorError(
+                "precision matrices are drawn from what was fitted with engine 'direct' or 'gibbs' "
+                "to data with unknown pairs"
+            )
+        rng = generator(random_state)
+        return draw_together(evidence, prior, reasons, model.samples_, count, rng)
+
     def to_networkx(self) -> nx.Graph:
         """The estimated graph; edges carry probability and partial correlation."""
         return Result.of(self._fitted()).to_networkx()
@@ -64,6 +87,32 @@ class Answers:
     def summary(self, what: Any = "degree", level: float = 0.95) -> pd.DataFrame:
         """Posterior mean, spread and interval of quantities of the graph: `posterior_summary`."""
         return posterior_summary(self._fitted(), what, level)
+
+    def check(
+        self,
+        simulations: int = 20,
+        random_state: Any = None,
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> SelfCheck:
+        """Whether probabilities mean what they say on this problem: `check_model`.
+
+        Data sets are simulated from the posterior and fitted again, each at the cost of `fit`.
+        ``check_`` keeps the answer until the next `fit`, and the report shows it.
+        """
+        model = self._fitted()
+        found = check_model(model, simulations, random_state, jobs, progress)
+        self._self_check = (model.problem_, found)
+        return found
+
+    @property
+    def check_(self) -> SelfCheck:
+        """The answer of `check`; there is none before it, nor after another `fit`."""
+        problem, found = vars(self).get("_self_check", (None, None))
+        if problem is None or problem is not vars(self).get("problem_"):
+            raise AttributeError("check_: this fit was not checked; call check() first")
+        checked: SelfCheck = found
+        return checked
 
     def report(self, path: str | Path, answers: Sequence[Answer] | None = None) -> Path:
         """Write the interactive report, one HTML file; ``answers`` replace the usual tables."""

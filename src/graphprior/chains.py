@@ -1,17 +1,15 @@
 """Spikes and slabs by drawing precision matrices.
 
-Given all other columns, the likelihood of an entry of column j of Theta is a Gaussian
-in that entry, so whether it is zero and, if not, its strength are drawn exactly; the
-diagonal entry is then a Gamma draw, and Theta stays positive definite. The inverse is
-carried along. One sweep over all pairs costs n**3, whatever the number of unknown pairs,
-and nothing is taken as Gaussian that is not.
+Whether an entry of Theta is zero and, if not, its strength are drawn column by column
+(columns.py). One sweep over all pairs costs about n**3, whatever the number of unknown pairs, and
+nothing is taken as Gaussian that is not.
 
 How strong edges are (`Slab`: size, shape, sign) and how common is drawn with the rest, so
 that probabilities are averages over what is not known of it.
 
-Two chains start apart: one with no edge, one with every pair an edge. Where both
-say the same they have forgotten their start. Variables are visited in an order that
-the data tell, so that naming them in another order changes nothing.
+Two chains start apart: one with no edge, one with every pair an edge, at a first estimate of
+Theta. Where both say the same they have forgotten their start. Variables are visited in an order
+that the data tell, so that naming them in another order changes nothing.
 """
 
 from __future__ import annotations
@@ -23,32 +21,24 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.special import logit
 
+from graphprior.columns import ABSENT, EDGE, LEAST, UNKNOWN, USUAL, many_sweeps
 from graphprior.graphs import Matrix, Problem
-from graphprior.slab import LARGEST_SLAB, Rate, Slab, Vector
+from graphprior.linalg import is_definite
+from graphprior.slab import Rate, Slab, Vector
 
 Codes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
-ABSENT, UNKNOWN, EDGE = 0, 1, 2
 # Multiplications that a run may cost, in units of n**3: at first, and at most where chains stand
 # apart; and the sweeps that this may buy.
 WORK, FEWEST, ENOUGH, MOST = 4e9, 40, 300, 3000
 SMALL = 6000  # more sweeps where there are few variables: this over their number
 LONGER = 8  # times as many sweeps at most until chains agree
-REFRESH = 25  # sweeps after which the inverse is made anew: rounding adds up
 # Chains agree if probabilities differ by so little on average and numbers of edges by this share,
 # or, where the data leave the rate of edges open, both by so much of the spread of its draws.
 CLOSE, CLOSE_EDGES, OF_SPREAD = 0.02, 0.15, 0.5
-LEAST = 1e-15
 CERTAIN = 20.0  # log-odds of a pair beyond which its evidence could not be told from them
-# Before the data: the logarithm of an edge's mean square strength is normal about that of .05, with
-# this deviation; every shape is as likely; signs are mixed rather than not.
-USUAL, SPREAD, SIGNS = 0.05, 1.0, 2.0
-FLATTEST, SHARPEST = 1e-4, 0.97  # humps
-ONE_SIGN = 1e-3
-SLAB_STEPS = 6
 
 
 class Drawn(NamedTuple):
@@ -105,6 +95,15 @@ class Draws(NamedTuple):
         return each
 
 
+class Run(NamedTuple):
+    """Where chains stand, the mean slab, what is believed of the unknown pairs, the mean Theta."""
+
+    chains: Chains
+    slab: Slab
+    beliefs: Beliefs
+    Theta: Matrix
+
+
 @dataclass(frozen=True, eq=False)
 class Chains:
     """The likelihood of Theta (S, k, what is known), and where two chains stand.
@@ -126,15 +125,24 @@ class Chains:
     @classmethod
     def create(
         cls, problem: Problem, S: Matrix, k: float, share: Vector | None, slack: float = 0.0,
-        rate: Rate | None = None, fixed: Slab | None = None,
+        rate: Rate | None = None, fixed: Slab | None = None, full: Matrix | None = None,
     ) -> Chains:  # fmt: skip
-        """Chains before their first sweep; S is such that Theta has about a unit diagonal."""
+        """Chains before their first sweep; S is such that Theta has about a unit diagonal.
+
+        ``full`` is an estimate of Theta with all entries, from which one chain starts.
+        """
         n, rate = problem.n, rate or Rate()
         slab = fixed or Slab(USUAL, rate.mean, 0.5)
-        nothing, unknown = np.zeros((n, n), dtype=np.bool_), problem.U
-        states = (Drawn(np.eye(n), nothing, slab), Drawn(np.eye(n), unknown, slab))
+        free = codes(problem.known)
+        everything = free != ABSENT
+        start = (
+            np.eye(n)
+            if full is None
+            else _definite(np.where(everything | np.eye(n, dtype=np.bool_), full, 0.0))
+        )
+        states = (Drawn(np.eye(n), free == EDGE, slab), Drawn(start, everything, slab))
         ones = np.ones(n) if share is None else share
-        return cls(S, k, codes(problem.known), ones, slack, rate, fixed is not None, states)
+        return cls(S, k, free, ones, slack, rate, fixed is not None, states)
 
     @property
     def sweeps(self) -> int:
@@ -157,8 +165,8 @@ class Chains:
 
     def beliefs(
         self, log_odds: Matrix, with_rate: bool = False, settle: bool = False, keep: int = 0
-    ) -> tuple[Chains, Slab, Beliefs]:
-        """Where chains stand after a run, the mean slab, and beliefs of the unknown pairs.
+    ) -> Run:
+        """Beliefs of the unknown pairs after a run.
 
         ``log_odds`` (n, n) are the pairs' prior log-odds; ``with_rate`` draws the rate of edges,
         whose log-odds come on top. To ``settle`` runs are repeated, each twice as long, until
@@ -175,7 +183,7 @@ class Chains:
             here = replace(here, states=states)
             apart = [part.probabilities[rows, cols] for part in draws]
             spread = min(part.slabs[:, 1].std() for part in draws) if with_rate else 0.0
-            agree = _agree(*apart, spread)
+            agree = _agree(apart[0], apart[1], spread)
             if agree or 2 * keep > most:
                 break
             keep *= 2
@@ -189,7 +197,7 @@ class Chains:
             mean=own * told.mean, variance=own**2 * told.variance + own * self.slack,
             converged=agree,
         )  # fmt: skip
-        return here, slab, told
+        return Run(here, slab, told, together.Theta / (keep * len(draws)))
 
     def draw(
         self, rng: np.random.Generator, drawn: Drawn, log_odds: Matrix, with_rate: bool,
@@ -254,12 +262,22 @@ class Chains:
         """Theta after some sweeps, which are added to ``draws``."""
         Theta, edges, slab = start.Theta.copy(), start.edges.copy(), np.array(start.slab)
         into = Draws.none(len(self.S), sweeps) if draws is None else draws
-        _many_sweeps(
+        many_sweeps(
             rng, self._order, Theta, edges, self.S, self.k, self.free if free is None else free,
             self.free, self.share, log_odds, with_rate, slab,
             not self.fixed, np.array(self.rate), self.slack, *into,
         )  # fmt: skip
         return Drawn(Theta, edges, Slab(*slab.tolist()))
+
+
+def _definite(Theta: Matrix) -> Matrix:
+    """``Theta`` with entries off the diagonal made smaller until it is definite."""
+    D = np.diag(np.diag(Theta))
+    for share in (1.0, 0.9, 0.7, 0.5, 0.3, 0.1):
+        smaller = share * Theta + (1 - share) * D
+        if is_definite(smaller):
+            return smaller
+    return D
 
 
 def codes(known: Matrix) -> Codes:
@@ -290,155 +308,3 @@ def _agree(first: Vector, second: Vector, spread: float) -> bool:
     apart, whole = abs(first.sum() - second.sum()), (first.sum() + second.sum()) / 2
     most = max(CLOSE_EDGES * max(whole, 5.0), OF_SPREAD * spread * len(first))
     return bool(np.abs(first - second).mean() <= max(CLOSE, OF_SPREAD * spread) and apart <= most)
-
-
-@njit(cache=True)
-def _many_sweeps(  # type: ignore[no-untyped-def]
-    rng, names, Theta, edges, S, k, free, unknown, share, offset, learn_rate, slab, learn_slab,
-    rate, slack, visits, p, strength, square, precision, total, slabs,
-):  # fmt: skip
-    """Sweeps over all entries, each with a draw of the slab (variance, rate, hump, positive)."""
-    n, sweeps = len(S), len(slabs)
-    log_odds = offset.copy()
-    strengths = np.empty(n * (n - 1) // 2)
-    W = Theta.copy()
-    for done in range(sweeps):
-        if done % REFRESH == 0:
-            W[:] = np.linalg.inv(Theta)
-        if learn_rate:
-            log_odds[:] = offset + np.log(slab[1] / (1 - slab[1]))
-        _sweep(
-            rng, names, rng.permutation(n), Theta, W, edges, S, k, free, share, log_odds, slab,
-            slack, visits, p, strength, square, precision,
-        )  # fmt: skip
-        count, found, asked = 0, 0, 0
-        for i in range(n):
-            for j in range(i):
-                asked += unknown[i, j] == UNKNOWN
-                if edges[i, j]:
-                    strengths[count] = Theta[i, j]
-                    count += 1
-                    found += unknown[i, j] == UNKNOWN
-        if learn_slab:
-            _draw_slab(rng, strengths[:count], slab, slack)
-        if learn_rate:
-            drawn = rng.beta(rate[0] + found, rate[1] + asked - found)
-            slab[1] = min(max(drawn, LEAST), 1 - LEAST)
-        slabs[done] = slab
-        total += Theta
-
-
-@njit(cache=True)
-def _sweep(  # type: ignore[no-untyped-def]
-    rng, names, order, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
-    visits, p, strength, square, precisions,
-):  # fmt: skip
-    """Draw every entry of Theta once from each of its two columns, in place; W is its inverse.
-
-    y is inv(Theta without j) times column j, found from W without another inverse.
-    """
-    n = len(S)
-    m, v = np.sqrt(slab[2] * slab[0]), (1 - slab[2]) * slab[0] + slack
-    up_share, down_share = np.log(slab[3]), np.log(1 - slab[3])
-    for c in order:
-        j = names[c]
-        own = W[j, j]
-        row = W[j].copy()
-        y, u = -row / own, Theta[j].copy()
-        y[j] = u[j] = 0.0
-        for i in names:
-            if i == j or (free[i, j] == 0 and slack == 0):
-                continue
-            worth = k * share[i] * share[j]
-            spread = W[i, i] - row[i] * row[i] / own
-            precision = worth * S[j, j] * spread
-            shift = -worth * (S[i, j] + S[j, j] * (y[i] - spread * u[i]))
-            full, less = precision + 1 / v, precision
-            # An edge's strength is of the upper or of the lower hump.
-            up, down = (shift + m / v) / full, (shift - m / v) / full
-            log_up = up_share + 0.5 * up * up * full
-            log_down = down_share + 0.5 * down * down * full
-            higher = max(log_up, log_down)
-            both = higher + np.log(np.exp(log_up - higher) + np.exp(log_down - higher))
-            is_up = np.exp(log_up - both)
-            chance = 1.0 if free[i, j] == 2 else 0.0
-            if slack > 0:
-                less = precision + 1 / slack
-            if free[i, j] == 1:
-                eta = log_odds[i, j] + both - 0.5 * np.log(v * full) - 0.5 * m * m / v
-                if slack > 0:
-                    eta += 0.5 * np.log(slack * less) - 0.5 * shift * shift / less
-                chance = 1 / (1 + np.exp(-min(max(eta, -700.0), 700.0)))
-            at = min(i, j), max(i, j)
-            visits[at] += 1
-            p[at] += chance
-            strength[at] += chance * (is_up * up + (1 - is_up) * down)
-            square[at] += chance * (is_up * up * up + (1 - is_up) * down * down + 1 / full)
-            precisions[at] += precision
-            new, is_edge = 0.0, rng.random() < chance
-            if is_edge:
-                mean = up if rng.random() < is_up else down
-                new = mean + rng.standard_normal() / np.sqrt(full)
-            elif slack > 0:
-                new = shift / less + rng.standard_normal() / np.sqrt(less)
-            edges[i, j] = edges[j, i] = is_edge
-            move = new - u[i]
-            if move != 0:
-                u[i] = new
-                slope = row[i] / own
-                for a in range(n):
-                    y[a] += move * (W[i, a] - slope * row[a])
-                y[j] = 0.0
-        _replace_column(rng, j, k * share[j] * share[j], S[j, j], Theta, W, u, y, row)
-
-
-@njit(cache=True)
-def _replace_column(rng, j, rows, s, Theta, W, u, y, row):  # type: ignore[no-untyped-def]
-    """Column j of Theta is ``u`` now; draw its diagonal entry, and bring the inverse up to date."""
-    n, own = len(Theta), row[j]
-    rest = rng.standard_gamma(rows / 2 + 1) * 2 / (rows * s)
-    for a in range(n):
-        down, up = row[a] / own, y[a] / rest
-        for b in range(n):
-            W[a, b] += up * y[b] - down * row[b]
-    Theta[j] = Theta[:, j] = u
-    Theta[j, j] = rest + (u * y).sum()
-    W[j] = W[:, j] = -y / rest
-    W[j, j] = 1 / rest
-
-
-@njit(cache=True)
-def _draw_slab(rng, strengths, slab, slack):  # type: ignore[no-untyped-def]
-    """Size, shape and sign of the strengths of edges, by Metropolis steps, in place."""
-    z = np.array([
-        np.log(slab[0]), np.log(slab[2] / (1 - slab[2])), np.log(slab[3] / (1 - slab[3]))
-    ])  # fmt: skip
-    now = _log_density(strengths, z, slack)
-    for step in range(SLAB_STEPS):
-        new, which = z.copy(), step % 3
-        wide = 0.4 if which == 0 else 1.5
-        new[which] += (wide if rng.random() < 0.5 else wide / 4) * rng.standard_normal()
-        then = _log_density(strengths, new, slack)
-        if np.log(rng.random()) < then - now:
-            z, now = new, then
-    slab[0], slab[2], slab[3] = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
-
-
-@njit(cache=True)
-def _log_density(strengths, z, slack):  # type: ignore[no-untyped-def]
-    """Of strengths and slab together; z are log variance, log-odds of hump and of positive."""
-    variance, hump, positive = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
-    if variance > LARGEST_SLAB or not FLATTEST < hump < SHARPEST:
-        return -np.inf
-    if not ONE_SIGN < positive < 1 - ONE_SIGN:
-        return -np.inf
-    m, v = np.sqrt(hump * variance), (1 - hump) * variance + slack
-    up, down = np.log(positive), np.log(1 - positive)
-    # Flat in the shape; the logarithms are those of the change to log-odds.
-    out = -0.5 * ((z[0] - np.log(USUAL)) / SPREAD) ** 2 + np.log(hump) + np.log(1 - hump)
-    out += SIGNS * (up + down) - 0.5 * len(strengths) * np.log(v)
-    for t in strengths:
-        first, second = up - 0.5 * (t - m) ** 2 / v, down - 0.5 * (t + m) ** 2 / v
-        higher = max(first, second)
-        out += higher + np.log(np.exp(first - higher) + np.exp(second - higher))
-    return out

@@ -103,7 +103,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         The Gaussian fitted to the estimated graph, absent pairs at exactly zero.
     Theta_hat_ : (n, n) array or None
         The estimate of all entries that may be free, known non-edges at zero (near it with
-        slack): of maximum likelihood (Eq. 9) with the plug-in likelihood, else the mode.
+        slack): of maximum likelihood (Eq. 9) with the plug-in likelihood, else the posterior mean.
     samples_ : (M, n, n) array
         The graphs drawn; none by "direct".
     trace_ : (M, times) array

@@ -8,8 +8,8 @@ do not matter.
 1. A Wishart prior for Theta by empirical Bayes gives a first scale of each variable.
 2. Theta is drawn (chains.py): unknown pairs are spikes or slabs. How strong edges are,
    of what shape and sign, and how common they are is drawn with it; known edges tell it too.
-3. At the mode of Theta for the probabilities found the likelihood of the absent pairs is
-   taken as Gaussian. Where they are clearly not zero (slack.py) step 2 is made again.
+3. At the mean of Theta the likelihood of the absent pairs is taken as Gaussian. Where they are
+   clearly not zero (slack.py) step 2 is made again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import LEAST_EIGENVALUE, apart, to_unit_diagonal
 from graphprior.moments import moments
 from graphprior.quadratic import Coupled, integrate_out, linearise
-from graphprior.ridge import ridge_mode
 from graphprior.slab import Rate, Slab, Vector, rate_prior
 from graphprior.slack import (
     MOST_PAIRS,
@@ -147,7 +146,7 @@ class Evidence:
         takes a third of the time.
         """
         keep = self.chains.sweeps // (3 if rough else 1)
-        chains, slab, beliefs = self.chains.beliefs(log_odds, with_rate, keep=keep)
+        chains, slab, beliefs, _ = self.chains.beliefs(log_odds, with_rate, keep=keep)
         if not with_rate:
             slab = slab._replace(rate=self.slab.rate)
         beliefs = beliefs._replace(converged=self.beliefs.converged and beliefs.converged)
@@ -168,7 +167,7 @@ class _Data:
 
 @dataclass(frozen=True, eq=False)
 class _Learned:
-    """What one round of drawing learns; Theta, the mode, is on the scale of the chains' S."""
+    """What one round of drawing learns; Theta, the mean, is on the scale of the chains' S."""
 
     chains: Chains
     units: Vector
@@ -201,7 +200,7 @@ def data_evidence(
     k = told.k - (0 if assume_centered else 1)
     data = _Data(problem, R, k, told.share, rate or rate_prior(problem.known), fixed)
     wishart = fit_wishart(R, k)
-    first = np.sqrt(np.diag(wishart.posterior_mean(R, k)))
+    first = wishart.posterior_mean(R, k)
     learned = _learn(data, first, Slack((slack or 0.0) ** 2))
     found: tuple[Doubt, ...] = ()
     pairs = problem.n * (problem.n - 1) // 2
@@ -215,19 +214,21 @@ def data_evidence(
     )  # fmt: skip
 
 
-def _learn(data: _Data, units: Vector, slack: Slack) -> _Learned:
-    """Draw Theta with size and rate of edges; then the mode that follows."""
-    problem, S = data.problem, data.R * np.outer(units, units)
-    chains = Chains.create(problem, S, data.k, data.share, slack.variance, data.rate, data.fixed)
-    told = np.full(S.shape, 0.0 if data.fixed is None else logit(data.fixed.rate))
+def _learn(data: _Data, first: Matrix, slack: Slack) -> _Learned:
+    """Draw Theta with size, shape and rate of edges; ``first`` is a first estimate of it."""
+    problem, units = data.problem, np.sqrt(np.diag(first))
+    scale = np.outer(units, units)
+    chains = Chains.create(
+        problem, data.R * scale, data.k, data.share, slack.variance, data.rate, data.fixed,
+        first / scale,
+    )  # fmt: skip
+    told = np.full(scale.shape, 0.0 if data.fixed is None else logit(data.fixed.rate))
     chains, more = chains.in_units(told, with_rate=data.fixed is None)
-    chains, slab, beliefs = chains.beliefs(told, with_rate=data.fixed is None, settle=True)
-    p = (problem.known == 1).astype(float)
-    p[problem.U] = SMALLEST_WEIGHT
+    chains, slab, beliefs, Theta = chains.beliefs(told, with_rate=data.fixed is None, settle=True)
     rows, cols = np.nonzero(np.triu(problem.U))
+    p = (problem.known == 1).astype(float)
     p[rows, cols] = p[cols, rows] = np.maximum(beliefs.p, SMALLEST_WEIGHT)
     variance = slab.variance * p + slack.variance
-    Theta = ridge_mode(chains.S, data.k, variance)
     return _Learned(chains, units * more, slab, beliefs, slack, Theta, variance)
 
 
@@ -239,7 +240,8 @@ def _with_slack(data: _Data, learned: _Learned, rounds: int) -> tuple[_Learned, 
         found = clear_slack(told)
         if not found.variance:
             break
-        learned = _learn(data, learned.units, found)
+        scale = np.outer(learned.units, learned.units)
+        learned = _learn(data, learned.Theta * scale, found)
         told = _absent_strengths(data, learned)
     return learned, doubts(told, learned.slack, rows, cols, exact)
 

@@ -15,6 +15,7 @@ from graphprior.engines.posterior import Reasons, Trace, no_trace
 from graphprior.graphs import Mask, Matrix, observed_mask, pairs, unknown_mask
 from graphprior.linalg import partial_correlations
 from graphprior.networks import as_arviz, as_igraph, as_networkx
+from graphprior.self_check import SelfCheck
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,8 @@ class Result:
     """A fitted model's answer, and what is needed to judge it.
 
     Fields bear the names of `PartialGGM`'s attributes. ``notes`` are its
-    warnings in words, ``card`` that of its prior, ``run`` tells how it was made.
+    warnings in words, ``card`` that of its prior, ``run`` tells how it was made,
+    ``self_check`` what simulated data say of the probabilities, if they were asked.
     """
 
     names: tuple[str, ...]
@@ -38,6 +40,7 @@ class Result:
     card: dict[str, Any] | None = None
     run: dict[str, Any] = field(default_factory=dict)
     trace: Trace = field(default_factory=no_trace)
+    self_check: SelfCheck | None = None
 
     @classmethod
     def of(cls, model: Any, run: dict[str, Any] | None = None) -> Result:
@@ -59,6 +62,7 @@ class Result:
             model.prior_card_,
             run or {},
             model.trace_,
+            getattr(model, "check_", None),
         )
 
     @property

@@ -12,6 +12,7 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
 from graphprior.guards import read_arrays, read_json
 from graphprior.result import Result
+from graphprior.self_check import SelfCheck
 from graphprior.summaries import default_answers
 
 ARRAYS = (
@@ -33,6 +35,7 @@ FACTS = ("diagnostics", "notes", "card")
 DIAGNOSTICS = (
     "likelihood", "engine", "n", "k", "unknown_pairs", "prior_gain", "precision_shrinkage",
 )  # fmt: skip
+CHECK = "check.json"  # there after a self-check
 OBJECTS = ("arguments", "inputs", "versions", "machine")  # of run.json, where they are there
 
 
@@ -67,7 +70,10 @@ def edges_csv(table: pd.DataFrame) -> str:
 
 
 def write_result(folder: Path, result: Result) -> None:
-    """edges.csv, result.npz, graph.graphml and run.json; answers.csv when graphs were drawn."""
+    """edges.csv, result.npz, graph.graphml and run.json.
+
+    Also answers.csv when graphs were drawn, and check.json after a self-check.
+    """
     text = edges_csv(result.edge_table())
     (folder / "edges.csv").write_text(text, encoding="utf-8", newline="")
     (folder / "result.npz").write_bytes(npz_bytes(result))
@@ -78,6 +84,13 @@ def write_result(folder: Path, result: Result) -> None:
         table.to_csv(folder / "answers.csv", index=False, float_format="%.6g")
     content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    if result.self_check is not None:
+        (folder / CHECK).write_bytes(check_json(result.self_check))
+
+
+def check_json(check: SelfCheck) -> bytes:
+    """The content of check.json."""
+    return (json.dumps(check.facts(), indent=1) + "\n").encode()
 
 
 def npz_bytes(result: Result) -> bytes:
@@ -100,11 +113,24 @@ def read_result(folder: str | Path) -> Result:
         if not (folder / name).is_file():
             raise GraphPriorError(f"{folder} holds no {name}: give a folder that `estimate` wrote")
     try:
-        return _read(folder)
+        result = _read(folder)
     except Exception as error:  # a damaged file raises anything
         raise GraphPriorError(
             f"{folder} is not a whole result of this release ({type(error).__name__}: {error}); "
             "estimate it again"
+        ) from None
+    return replace(result, self_check=_read_check(folder / CHECK))
+
+
+def _read_check(path: Path) -> SelfCheck | None:
+    if not path.exists():
+        return None
+    try:
+        return SelfCheck.from_facts(read_json(path))
+    except Exception as error:
+        raise GraphPriorError(
+            f"{path} is no self-check of this release ({type(error).__name__}: {error}): remove "
+            "it; `graphprior check` makes another"
         ) from None
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from graphprior.cli.check import check_command
 from graphprior.cli.demo import demo_command
 from graphprior.cli.estimate import estimate_command
 from graphprior.cli.experiment import experiment_command
@@ -36,6 +37,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "train": train_command,
     "sample": sample_command,
     "report": report_command,
+    "check": check_command,
     "priors": priors_command,
     "experiment": experiment_command,
 }

@@ -20,7 +20,8 @@ import numpy.typing as npt
 import torch
 from arviz_stats.base.array import array_stats
 
-from graphprior.chains import ABSENT, EDGE, UNKNOWN, Drawn
+from graphprior.chains import Drawn
+from graphprior.columns import ABSENT, EDGE, UNKNOWN
 from graphprior.engines.direct import Progress, certain_log_odds, hidden_log_odds, reason
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError

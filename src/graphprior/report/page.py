@@ -21,6 +21,7 @@ from graphprior.report.colours import STATES
 from graphprior.report.headline import headline, tiles
 from graphprior.report.making import citations, groups
 from graphprior.report.payload import embedded, payload
+from graphprior.report.reliability import reliability_picture
 from graphprior.report.trust import checks
 from graphprior.result import Result
 from graphprior.summaries import default_answers, number
@@ -75,6 +76,7 @@ def report_page(result: Result, answers: Sequence[Answer] = ()) -> str:
         headline=headline(result),
         tiles=tiles(result),
         checks=checks(result),
+        self_check=None if result.self_check is None else reliability_picture(result.self_check),
         groups=groups(result),
         citations=citations(result),
         answers=[_answer(title, table) for title, table in answers],

@@ -11,6 +11,7 @@ import numpy as np
 from graphprior.prior.card import bits_without_data, card_sizes
 from graphprior.prior.training import OBJECTIVES
 from graphprior.result import Result
+from graphprior.self_check import TRUSTED, UNTOLD
 
 Level = Literal["good", "weak", "note"]
 R_HAT = 1.05  # chains that agree less have not been run long enough
@@ -31,7 +32,7 @@ def checks(result: Result) -> list[Check]:
     """All that is known of a result's worth; what is weak comes first."""
     found = [
         *_notes(result), *_found_edges(result), *_observations(result), *_prior_fit(result),
-        *_prior_card(result), *_draws(result), *_precision(result),
+        *_prior_card(result), *_draws(result), *_precision(result), *_self_check(result),
     ]  # fmt: skip
     return sorted(found, key=lambda check: ("weak", "good", "note").index(check.level))
 
@@ -259,3 +260,12 @@ def _precision(result: Result) -> Iterator[Check]:
     if share > 0:
         words = f"Theta was indefinite in {share:.0%} of the chains' steps"
         yield Check("note", "Steps of the chains", words + ", most of them while noise is large.")
+
+
+def _self_check(result: Result) -> Iterator[Check]:
+    """What simulated data sets say, where they were asked."""
+    check = result.self_check
+    if check is None:
+        return
+    level: Level = {TRUSTED: "good", UNTOLD: "note"}.get(check.verdict, "weak")  # type: ignore[assignment]
+    yield Check("weak" if check.too_alike else level, "Self-check", check.words())

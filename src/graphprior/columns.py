@@ -1,0 +1,355 @@
+"""One precision matrix after another: every entry of Theta drawn given the other columns.
+
+The likelihood of column j is Gaussian in its entries, given all else but the diagonal entry
+Theta_jj, which moves along so that Theta stays definite and is then drawn from a Gamma. Which
+entries are edges is drawn one by one, with the strengths of the column's other edges integrated
+out: of variables that nearly are sums of others, single entries could not leave 0 alone.
+Compiled, for each draw depends on the one before.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from graphprior.slab import LARGEST_SLAB
+
+ABSENT, UNKNOWN, EDGE = 0, 1, 2
+REFRESH = 25  # sweeps after which the inverse is made anew: rounding adds up
+LEAST = 1e-15
+# Before the data: the logarithm of an edge's mean square strength is normal about that of .05, with
+# this deviation; every shape is as likely; signs are mixed rather than not.
+USUAL, SPREAD, SIGNS = 0.05, 1.0, 2.0
+FLATTEST, SHARPEST = 1e-4, 0.97  # humps
+ONE_SIGN = 1e-3
+SLAB_STEPS = 6
+MOST_TOGETHER = 40  # edges of a variable whose strengths are integrated out together
+
+
+@njit(cache=True)
+def many_sweeps(  # type: ignore[no-untyped-def]
+    rng, names, Theta, edges, S, k, free, unknown, share, offset, learn_rate, slab, learn_slab,
+    rate, slack, visits, p, strength, square, precision, total, slabs,
+):  # fmt: skip
+    """Sweeps over all entries, each with a draw of the slab (variance, rate, hump, positive)."""
+    n, sweeps = len(S), len(slabs)
+    log_odds = offset.copy()
+    strengths = np.empty(n * (n - 1) // 2)
+    W = Theta.copy()
+    for done in range(sweeps):
+        if done % REFRESH == 0:
+            W[:] = np.linalg.inv(Theta)
+        if learn_rate:
+            log_odds[:] = offset + np.log(slab[1] / (1 - slab[1]))
+        _sweep(
+            rng, names, rng.permutation(n), Theta, W, edges, S, k, free, share, log_odds, slab,
+            slack, visits, p, strength, square, precision,
+        )  # fmt: skip
+        count, found, asked = 0, 0, 0
+        for i in range(n):
+            for j in range(i):
+                asked += unknown[i, j] == UNKNOWN
+                if edges[i, j]:
+                    strengths[count] = Theta[i, j]
+                    count += 1
+                    found += unknown[i, j] == UNKNOWN
+        if learn_slab:
+            _draw_slab(rng, strengths[:count], slab, slack)
+        if learn_rate:
+            drawn = rng.beta(rate[0] + found, rate[1] + asked - found)
+            slab[1] = min(max(drawn, LEAST), 1 - LEAST)
+        slabs[done] = slab
+        total += Theta
+
+
+@njit(cache=True)
+def _sweep(  # type: ignore[no-untyped-def]
+    rng, names, order, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
+    visits, p, strength, square, precisions,
+):  # fmt: skip
+    """Draw every entry of Theta once from each of its two columns, in place; W is its inverse.
+
+    Strengths of a column are integrated out while it is drawn which of them are edges. With
+    slack all entries have strengths, and with very many edges that costs too much: then each
+    entry is drawn given the strengths of the others.
+    """
+    n = len(S)
+    uneven = share.min() < share.max()
+    u, y = np.zeros(n), np.zeros(n)
+    for c in order:
+        j = names[c]
+        row = W[j].copy()
+        if slack == 0 and (uneven or edges[j].sum() <= MOST_TOGETHER):
+            _column_together(
+                rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
+                visits, p, strength, square, precisions,
+            )  # fmt: skip
+        else:
+            _column_one_by_one(
+                rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
+                slack, visits, p, strength, square, precisions,
+            )  # fmt: skip
+        _replace_column(rng, j, k * share[j] * share[j], S[j, j], Theta, W, u, y, row)
+
+
+@njit(cache=True)
+def _look(  # type: ignore[no-untyped-def]
+    rng, i, j, code, log_odds, slab, slack, precision, shift,
+    visits, p, strength, square, precisions,
+):  # fmt: skip
+    """Whether a pair is an edge, the hump it is of (1 or -1), and the mean of its strength.
+
+    Its likelihood is exp(shift t - precision t**2 / 2).
+    """
+    m, v = np.sqrt(slab[2] * slab[0]), (1 - slab[2]) * slab[0] + slack
+    full = precision + 1 / v
+    up, down = (shift + m / v) / full, (shift - m / v) / full
+    log_up = np.log(slab[3]) + 0.5 * up * up * full
+    log_down = np.log(1 - slab[3]) + 0.5 * down * down * full
+    higher = max(log_up, log_down)
+    both = higher + np.log(np.exp(log_up - higher) + np.exp(log_down - higher))
+    is_up = np.exp(log_up - both)
+    chance = 1.0
+    if code == UNKNOWN:
+        eta = log_odds + both - 0.5 * np.log(v * full) - 0.5 * m * m / v
+        if slack > 0:
+            less = precision + 1 / slack
+            eta += 0.5 * np.log(slack * less) - 0.5 * shift * shift / less
+        chance = 1 / (1 + np.exp(-min(max(eta, -700.0), 700.0)))
+    elif code == ABSENT:
+        chance = 0.0
+    a, b = min(i, j), max(i, j)
+    visits[a, b] += 1
+    p[a, b] += chance
+    strength[a, b] += chance * (is_up * up + (1 - is_up) * down)
+    square[a, b] += chance * (is_up * up * up + (1 - is_up) * down * down + 1 / full)
+    precisions[a, b] += precision
+    is_edge = rng.random() < chance
+    side = 1 if rng.random() < is_up else -1
+    return is_edge, side, up if side > 0 else down
+
+
+@njit(cache=True)
+def _column_one_by_one(  # type: ignore[no-untyped-def]
+    rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab, slack,
+    visits, p, strength, square, precisions,
+):  # fmt: skip
+    """Entries of column j into ``u``, each given the others, and inv(Theta without j) u into y."""
+    n, own = len(S), row[j]
+    v = (1 - slab[2]) * slab[0] + slack
+    y[:], u[:] = -row / own, Theta[j]
+    y[j] = u[j] = 0.0
+    for i in names:
+        if i == j or (free[i, j] == ABSENT and slack == 0):
+            continue
+        worth = k * share[i] * share[j]
+        spread = W[i, i] - row[i] * row[i] / own
+        precision = worth * S[j, j] * spread
+        shift = -worth * (S[i, j] + S[j, j] * (y[i] - spread * u[i]))
+        is_edge, _, mean = _look(
+            rng, i, j, free[i, j], log_odds[i, j], slab, slack, precision, shift,
+            visits, p, strength, square, precisions,
+        )  # fmt: skip
+        new = 0.0
+        if is_edge:
+            new = mean + rng.standard_normal() / np.sqrt(precision + 1 / v)
+        elif slack > 0:
+            less = precision + 1 / slack
+            new = shift / less + rng.standard_normal() / np.sqrt(less)
+        edges[i, j] = edges[j, i] = is_edge
+        move = new - u[i]
+        if move != 0:
+            u[i] = new
+            slope = row[i] / own
+            for a in range(n):
+                y[a] += move * (W[i, a] - slope * row[a])
+            y[j] = 0.0
+
+
+@njit(cache=True)
+def _column_together(  # type: ignore[no-untyped-def]
+    rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
+    visits, p, strength, square, precisions,
+):  # fmt: skip
+    """The same, with the strengths of the other edges of the column integrated out.
+
+    Given the edges ``at`` and their humps, strengths are Gaussian with precision P + 1/v on these
+    and linear term r; G is its inverse, and z = G r their mean.
+    """
+    n, own = len(S), row[j]
+    m, v = np.sqrt(slab[2] * slab[0]), (1 - slab[2]) * slab[0]
+    at, r = np.empty(n, np.int64), np.empty(n)
+    size = 0
+    for i in names:
+        if i != j and edges[i, j]:
+            odds = np.log(slab[3] / (1 - slab[3])) + 2 * Theta[i, j] * m / v
+            side = 1 if rng.random() < 1 / (1 + np.exp(-min(max(odds, -700.0), 700.0))) else -1
+            at[size], r[size] = i, side * m / v - k * share[i] * share[j] * S[i, j]
+            size += 1
+    G, z, c, w = np.empty((n, n)), np.empty(n), np.empty(n), np.empty(n)
+    P = _precision(j, at[:size], W, row, S, k, share, v)
+    for a in range(size):
+        _put_in(a, P[a], P[a, a], r[a], G, z, w)
+    for i in names:
+        if i == j or free[i, j] == ABSENT:
+            continue
+        if edges[i, j]:
+            size = _take_out(i, at, r, G, z, size)
+        pull = -k * share[i] * share[j] * S[i, j]
+        shift = pull
+        for a in range(size):
+            c[a] = W[i, at[a]] - row[i] * row[at[a]] / own
+            c[a] *= k * S[j, j] * share[j] * np.sqrt(share[i] * share[at[a]])
+            shift -= c[a] * z[a]
+        alone = k * share[i] * share[j] * S[j, j] * (W[i, i] - row[i] * row[i] / own)
+        precision = alone
+        for a in range(size):
+            for b in range(size):
+                precision -= c[a] * G[a, b] * c[b]
+        precision = max(precision, 0.0)
+        is_edge, side, _ = _look(
+            rng, i, j, free[i, j], log_odds[i, j], slab, 0.0, precision, shift,
+            visits, p, strength, square, precisions,
+        )  # fmt: skip
+        edges[i, j] = edges[j, i] = is_edge
+        if is_edge:
+            at[size], r[size] = i, pull + side * m / v
+            _put_in(size, c, alone + 1 / v, r[size], G, z, w)
+            size += 1
+    P = _precision(j, at[:size], W, row, S, k, share, v)
+    u[:], y[:] = 0.0, 0.0
+    _draw_gaussian(rng, P, r, z)
+    for a in range(size):
+        u[at[a]] = z[a]
+        for b in range(n):
+            y[b] += z[a] * (W[at[a], b] - row[at[a]] * row[b] / own)
+    y[j] = 0.0
+
+
+@njit(cache=True)
+def _draw_gaussian(rng, P, r, z):  # type: ignore[no-untyped-def]
+    """A draw of precision P and linear term r into z; P becomes its Cholesky factor."""
+    size = len(P)
+    for a in range(size):
+        for b in range(a + 1):
+            total = P[a, b]
+            for c in range(b):
+                total -= P[a, c] * P[b, c]
+            P[a, b] = np.sqrt(max(total, 1e-300)) if a == b else total / P[b, b]
+    for a in range(size):
+        z[a] = r[a]
+        for b in range(a):
+            z[a] -= P[a, b] * z[b]
+        z[a] /= P[a, a]
+    for a in range(size):
+        z[a] += rng.standard_normal()
+    for a in range(size - 1, -1, -1):
+        for b in range(a + 1, size):
+            z[a] -= P[b, a] * z[b]
+        z[a] /= P[a, a]
+
+
+@njit(cache=True)
+def _put_in(size, c, alone, r, G, z, w):  # type: ignore[no-untyped-def]
+    """With one edge more, in place: its precision ``alone``, with the others c, linear term r."""
+    full, mean = alone, r
+    for a in range(size):
+        w[a] = 0.0
+        for b in range(size):
+            w[a] += G[a, b] * c[b]
+    for a in range(size):
+        full -= c[a] * w[a]
+        mean -= c[a] * z[a]
+    full = max(full, 1e-300)
+    mean /= full
+    for a in range(size):
+        for b in range(size):
+            G[a, b] += w[a] * w[b] / full
+        G[a, size] = G[size, a] = -w[a] / full
+        z[a] -= w[a] * mean
+    G[size, size], z[size] = 1 / full, mean
+
+
+@njit(cache=True)
+def _precision(j, at, W, row, S, k, share, v):  # type: ignore[no-untyped-def]
+    """Of the strengths of edges ``at`` of column j: what the data tell, and the slab's."""
+    size = len(at)
+    P = np.empty((size, size))
+    for a in range(size):
+        for b in range(size):
+            worth = k * share[j] * np.sqrt(share[at[a]] * share[at[b]])
+            P[a, b] = worth * S[j, j] * (W[at[a], at[b]] - row[at[a]] * row[at[b]] / row[j])
+        P[a, a] += 1 / v
+    return P
+
+
+@njit(cache=True)
+def _take_out(i, at, r, G, z, size):  # type: ignore[no-untyped-def]
+    """Without edge i, in place; how many are left."""
+    last, here = size - 1, 0
+    while at[here] != i:
+        here += 1
+    for a in range(size):
+        G[a, here], G[a, last] = G[a, last], G[a, here]
+    for a in range(size):
+        G[here, a], G[last, a] = G[last, a], G[here, a]
+    at[here], r[here] = at[last], r[last]
+    z[here], z[last] = z[last], z[here]
+    for a in range(last):
+        share = G[a, last] / G[last, last]
+        z[a] -= share * z[last]
+        for b in range(last):
+            G[a, b] -= share * G[last, b]
+    return last
+
+
+@njit(cache=True)
+def _replace_column(rng, j, rows, s, Theta, W, u, y, row):  # type: ignore[no-untyped-def]
+    """Column j of Theta is ``u`` now; draw its diagonal entry, and bring the inverse up to date."""
+    n, own = len(Theta), row[j]
+    rest = rng.standard_gamma(rows / 2 + 1) * 2 / (rows * s)
+    for a in range(n):
+        down, up = row[a] / own, y[a] / rest
+        for b in range(n):
+            W[a, b] += up * y[b] - down * row[b]
+    Theta[j] = Theta[:, j] = u
+    Theta[j, j] = rest + (u * y).sum()
+    W[j] = W[:, j] = -y / rest
+    W[j, j] = 1 / rest
+
+
+@njit(cache=True)
+def _draw_slab(rng, strengths, slab, slack):  # type: ignore[no-untyped-def]
+    """Size, shape and sign of the strengths of edges, by Metropolis steps, in place."""
+    z = np.array([
+        np.log(slab[0]), np.log(slab[2] / (1 - slab[2])), np.log(slab[3] / (1 - slab[3]))
+    ])  # fmt: skip
+    now = _log_density(strengths, z, slack)
+    for step in range(SLAB_STEPS):
+        new, which = z.copy(), step % 3
+        wide = 0.4 if which == 0 else 1.5
+        new[which] += (wide if rng.random() < 0.5 else wide / 4) * rng.standard_normal()
+        then = _log_density(strengths, new, slack)
+        if np.log(rng.random()) < then - now:
+            z, now = new, then
+    slab[0], slab[2], slab[3] = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
+
+
+@njit(cache=True)
+def _log_density(strengths, z, slack):  # type: ignore[no-untyped-def]
+    """Of strengths and slab together; z are log variance, log-odds of hump and of positive."""
+    variance, hump, positive = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
+    if variance > LARGEST_SLAB or not FLATTEST < hump < SHARPEST:
+        return -np.inf
+    if not ONE_SIGN < positive < 1 - ONE_SIGN:
+        return -np.inf
+    m, v = np.sqrt(hump * variance), (1 - hump) * variance + slack
+    up, down = np.log(positive), np.log(1 - positive)
+    # Flat in the shape; the logarithms are those of the change to log-odds.
+    out = -0.5 * ((z[0] - np.log(USUAL)) / SPREAD) ** 2 + np.log(hump) + np.log(1 - hump)
+    out += SIGNS * (up + down) - 0.5 * len(strengths) * np.log(v)
+    for t in strengths:
+        first, second = up - 0.5 * (t - m) ** 2 / v, down - 0.5 * (t + m) ** 2 / v
+        higher = max(first, second)
+        out += higher + np.log(np.exp(first - higher) + np.exp(second - higher))
+    return out

@@ -1,11 +1,11 @@
 """Gibbs sampling of whole graphs from prior conditionals and data.
 
-A chain starts from a graph that is revealed a few pairs at a time, each drawn
-given all drawn before. Then sweeps redraw the pairs in random blocks: from
-what the prior says with the rest known, and from the data given the strengths of all
-other pairs, which are drawn along (chains.py). Blocks of one pair are exact; in
-larger ones the prior is asked once for the whole block, which saves passes of the
-prior. M chains are one batch; each has its own generator.
+A chain starts from a graph that the data tell together with what the prior says of each
+pair (chains.py). It is drawn anew a few pairs at a time, each given all drawn so far. Then
+sweeps redraw the pairs in random blocks: from what the prior says with the rest known, and
+from the data given the strengths of all other pairs, which are drawn along. Blocks of one
+pair are exact; in larger ones the prior is asked once for the whole block, which saves passes
+of the prior. M chains are one batch; each has its own generator.
 
 Where pairs tell each other nothing but how common edges are, the prior need not be asked:
 the rate is drawn too.
@@ -61,8 +61,9 @@ class Sweeps:
 
 ONE_BY_ONE = Sweeps(reveal=None, blocks=None)
 TOLD_FROM = 10  # sweeps kept
-# Sweeps over strengths for each block, before the first one, and where the prior is not asked.
-STRENGTH_SWEEPS, FIRST_SWEEPS, FREE_SWEEPS = 5, 20, 25
+# Sweeps over strengths for each block, and where the prior is not asked.
+STRENGTH_SWEEPS, FREE_SWEEPS = 5, 25
+STARTS_APART = 8  # starts are this share of a run of the evidence's chains apart
 
 
 class _Chains:
@@ -92,45 +93,38 @@ class _Chains:
         """Whether the rate of edges is drawn instead of asking the prior."""
         return isinstance(self.prior, LearnedRate) and self.evidence is not None
 
-    def reveal(self, chosen: States, is_known: States, log_bf: Vector) -> None:
-        """Draw the ``chosen`` pairs (M, m) given those known, whose data say ``log_bf``."""
-        eta = self._ask(is_known, self.told + log_bf)
-        p = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
-        u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
-        self.a = np.where(chosen, u < p, self.a)
+    def reveal(self, chosen: States, is_known: States) -> None:
+        """Draw the ``chosen`` pairs (M, m) given those known and what the data say of the rest."""
+        log_bf = self._conditional()
+        self._change(chosen, self._ask(is_known, self.told + log_bf), log_bf)
 
     def redraw(self, block: States) -> Vector:
         """Draw the pairs of a block (M, m) given the rest; their probabilities (M, m)."""
         log_bf = self._conditional()
-        eta = self._ask(~block, self.told + log_bf)
-        if self.evidence is None:
-            p: Vector = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
-            u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
-            self.a = np.where(block, u < p, self.a)
-            return p
-        return self._sweep(block, eta - log_bf, STRENGTH_SWEEPS)
+        return self._change(block, self._ask(~block, self.told + log_bf), log_bf)
 
-    def start(self) -> None:
-        """Strengths of the graphs revealed; without a prior to ask, graphs too."""
+    def _change(self, block: States, eta: Vector, log_bf: Vector) -> Vector:
+        """Draw a block whose pairs have log-odds ``eta``, of which the data's are ``log_bf``."""
+        if self.evidence is not None:
+            return self._sweep(block, eta - log_bf, STRENGTH_SWEEPS)
+        p: Vector = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
+        u = np.stack([rng.random(len(self.rows)) for rng in self.rngs])
+        self.a = np.where(block, u < p, self.a)
+        return p
+
+    def start(self, reasons: Reasons) -> None:
+        """Strengths, and graphs, from where the chains of the evidence come by, sweeps apart.
+
+        Those take pairs as independent given what the prior says of each.
+        """
         if self.evidence is None:
             return
-        chains = self.evidence.chains
-        if self.with_rate:
-            self._spread_out()
-            return
-        first = chains.states[0]._replace(Theta=np.eye(len(chains.S)))
-        self.drawn = [first] * len(self.a)
-        nothing = np.zeros_like(self.a)
-        self._sweep(nothing, np.zeros(self.a.shape), FIRST_SWEEPS)
-
-    def _spread_out(self) -> None:
-        """Chains start where those of the evidence come by, some sweeps apart."""
-        assert self.evidence is not None
-        chains, belief = self.evidence.chains, self._matrix(self.told)
-        here = list(chains.states)
+        chains, here = self.evidence.chains, list(self.evidence.chains.states)
+        log_odds = reasons.belief if self.with_rate else reasons.posterior - reasons.data
         for m, rng in enumerate(self.rngs):
             at = m % len(here)
-            here[at], _ = chains.draw(rng, here[at], belief, True, chains.sweeps // 4)
+            sweeps = max(chains.sweeps // STARTS_APART, 1)
+            here[at], _ = chains.draw(rng, here[at], log_odds, self.with_rate, sweeps)
             self.drawn.append(here[at])
         self.a = np.stack([drawn.edges[self.rows, self.cols] for drawn in self.drawn])
 
@@ -241,14 +235,13 @@ def _run(
         if progress is not None:
             progress(done, total)
 
+    chains.start(reasons)
     if not chains.with_rate:
-        told = reasons.data[chains.rows, chains.cols]
         is_known = np.zeros_like(chains.a)
         for block in chains.blocks(sweeps.reveal or m):
-            chains.reveal(block, is_known, told)
+            chains.reveal(block, is_known)
             is_known |= block
             tell()
-    chains.start()
     kept, edges = [], [chains.a.sum(1)]
     for sweep in range(sweeps.burn_in + sweeps.keep):
         drawn_with = np.zeros(chains.a.shape)

@@ -9,11 +9,12 @@ correlation in the Fisher information of the pairs.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
 import numpy as np
-from graphprior.spike_slab import log_evidence
 from record import save
 
 from graphprior import Schedule, Sweeps
@@ -26,6 +27,12 @@ from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import Matrix, Problem, vech
 from graphprior.marginal import MarginalLikelihood
 from graphprior.prior.exact import FiniteGraphs, all_graphs
+from graphprior.slab import Slab
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+from exact_graphs import log_marginals
+
+SLAB = Slab(0.1, 0.3)
 
 SCHEDULES = {
     "paper's schedule": Schedule.linear(),
@@ -64,15 +71,15 @@ def main() -> None:
         A = graphs[rng.integers(len(graphs))]
         k = (20, 60, 200)[seed % 3]
         problem = Problem.create(simulate_observations(simulate_precision(A, rng, 200), k, rng))
-        evidence = data_evidence(problem)
-        F, b = evidence.coupled
-        s2 = evidence.slab.variance
+        evidence = data_evidence(problem, fixed=SLAB)
+        listed, log_p = log_marginals(evidence.chains, problem.known, SLAB.variance, seed)
         weight = prior.log_weights.numpy() + [
-            log_evidence(F, b, s2, vech(A) == 1) for A in graphs
+            log_p[(listed == A).all((1, 2))][0] for A in graphs
         ]  # fmt: skip
         weight = np.exp(weight - weight.max())
         exact = np.einsum("g,gp->p", weight / weight.sum(), vech(graphs))
         engines = runs(problem.known, prior, evidence, seed)
+        F, _ = evidence.coupled()
         d = np.sqrt(np.diag(F))
         coupling = float(np.abs(F / np.outer(d, d) - np.eye(len(d))).max())
         for engine, run in engines.items():

@@ -57,9 +57,10 @@ from graphprior.baselines.sklearn_cv import cross_validated_precision
 from graphprior.covariance import standardise
 from graphprior.errors import GraphPriorError, notes
 from graphprior.ggm import simulate_observations
-from graphprior.graphs import Matrix, Problem, guessed_rate, hide
+from graphprior.graphs import Matrix, Problem, hide
 from graphprior.linalg import partial_correlations
 from graphprior.metrics import auc, f1, on_unknown
+from graphprior.slab import rate_prior
 from graphprior.work import Place, do, journal
 
 STRENGTHS = ("wishart", "uniform", "g-wishart")
@@ -211,7 +212,7 @@ def bdgraph(task: Task) -> Answer:
     home = task.cell.strengths == "g-wishart"
     tables = {"X": problem.X if home else standardise(problem.X)}
     if problem.O.any():
-        tables["prior"] = np.where(problem.U, guessed_rate(problem.known), problem.known)
+        tables["prior"] = np.where(problem.U, rate_prior(problem.known).mean, problem.known)
     P, cpu, wall = in_r(BDGRAPH, tables, task.seed, task.iterations)
     P = np.triu(P, 1) + np.triu(P, 1).T
     return Answer(P, P >= 0.5, cpu, wall)

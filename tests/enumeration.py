@@ -153,3 +153,15 @@ def exact_marginals(known, prior, evidence=None):
     """Edge probabilities (n, n) of that posterior."""
     graphs, p = exact_posterior(known, prior, evidence)
     return np.einsum("g,gij->ij", p, graphs)
+
+
+def at_estimate(model, pair, partial_correlation):
+    """The data's log-odds had the pair that partial correlation, all else the same."""
+    e = model.evidence_
+    at = [*zip(e.rows, e.cols, strict=True)].index(pair)
+    precision, mean = e.beliefs.precision[at], e.beliefs.mean[at]
+    there, here = (
+        e.slab.log_bf(precision, np.sign(mean) * size * precision)
+        for size in (abs(partial_correlation), abs(mean))
+    )
+    return there - here + e.beliefs.log_bf[at]

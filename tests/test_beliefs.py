@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit, logit
 
-from enumeration import exact_posterior, random_prior, small_problem
+from enumeration import at_estimate, exact_posterior, random_prior, small_problem
 from graphprior import PartialGGM
 from graphprior.engines.direct import posterior_probabilities, reason
 from graphprior.engines.gibbs import Sweeps, sample
@@ -202,7 +202,7 @@ def test_with_data_odds_are_multiplied_too(engine):
             problem.X, known=known, beliefs=beliefs_about(6, {(0, 1): 0.8})
         )
     gained = logit(told.edge_probabilities_[0, 1]) - logit(plain.edge_probabilities_[0, 1])
-    assert gained == pytest.approx(logit(0.8), abs=0.02)  # that of expectation propagation
+    assert gained == pytest.approx(logit(0.8), abs=0.15)  # the error of drawing
 
 
 @pytest.mark.parametrize("engine", ["direct", "gibbs", "langevin"])
@@ -395,10 +395,8 @@ def test_at_the_tipping_point_the_belief_counts():
         if found.tips_at is not None:
             beyond = abs(found.partial_correlation) > found.tips_at
             assert beyond == (found.probability > 0.5)
-            e = model.evidence_
-            at = np.flatnonzero((e.rows == pair[0]) & (e.cols == pair[1]))[0]
-            variance = e.beliefs.variance[at]
-            data = found.tips_at**2 / (2 * variance) + np.log(variance / e.slab.variance) / 2
+            # At that size the data's log-odds make up for prior and belief.
+            data = at_estimate(model, tuple(pair), found.tips_at)
             assert data + found.prior + found.belief == pytest.approx(0, abs=1e-9)
             tipped += 1
     assert tipped > 2

@@ -84,7 +84,8 @@ def test_the_data_are_told_what_the_prior_says_without_them():
         reasons, used = reason(problem.known, prior, evidence, passes=30)
         np.testing.assert_array_equal(used.log_bf, reasons.data)
         again = evidence.given(reasons.prior + reasons.hidden)
-        np.testing.assert_allclose(again.log_bf, reasons.data, atol=0.5)
+        here, there = (np.clip(part, -8, 8) for part in (again.log_bf, reasons.data))
+        np.testing.assert_allclose(here, there, atol=0.5)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -93,7 +94,7 @@ def test_no_evidence_is_counted_twice(seed):
     rng = np.random.default_rng(seed)
     _, problem = simulated_problem(rng, 7, 60, 15)
     P = unvech(rng.uniform(0.05, 0.7, 21))
-    evidence = data_evidence(problem)
+    evidence = data_evidence(problem, fixed=SLAB)
     found = posterior_probabilities(
         problem.known, IndependentEdges(P), evidence, by_value=False
     ).edge_probabilities[evidence.rows, evidence.cols]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from enumeration import random_prior, simulated_problem
+from enumeration import at_estimate, random_prior, simulated_problem
 from graphprior import PartialGGM
 from graphprior.engines.direct import ask
 from graphprior.engines.gibbs import Sweeps
@@ -47,18 +47,6 @@ def test_both_directions_and_names_or_numbers_are_the_same():
     assert {frozenset(c[:2]) | {c.value} for c in here.changes} == {
         frozenset(c[:2]) | {c.value} for c in there.changes
     }
-
-
-def at_estimate(model, pair, partial_correlation):
-    """The data's log-odds had the pair that partial correlation, all else the same."""
-    e = model.evidence_
-    at = [*zip(e.rows, e.cols, strict=True)].index(pair)
-    precision, mean = e.beliefs.precision[at], e.beliefs.mean[at]
-    there, here = (
-        e.slab.log_bf(precision, np.sign(mean) * size * precision)
-        for size in (abs(partial_correlation), abs(mean))
-    )
-    return there - here + e.beliefs.log_bf[at]
 
 
 @pytest.mark.parametrize("seed", range(3))

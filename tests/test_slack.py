@@ -151,11 +151,17 @@ def test_a_slack_that_is_no_partial_correlation_is_refused(rng, slack):
 def test_slack_is_refused_where_it_cannot_be(rng):
     with pytest.raises(GraphPriorError, match="plug-in"):
         PartialGGM(engine="langevin", slack=0.1).fit(rng.standard_normal((20, 4)))
-    X = rng.standard_normal((50, 80))
+
+
+def test_slack_that_is_given_works_at_any_size(rng):
+    """Beyond the number of pairs up to which it is estimated, too."""
+    X = rng.standard_normal((200, 80))
+    X[:, 1] += X[:, 0]
     known = np.zeros((80, 80))
-    known[0, 1] = known[1, 0] = np.nan
-    with pytest.raises(GraphPriorError, match="at most 3000 pairs"):
-        data_evidence(Problem.create(X, known), slack=0.1)
+    known[0, 1] = known[1, 0] = known[2, 3] = known[3, 2] = np.nan
+    found = data_evidence(Problem.create(X, known), slack=0.1)
+    assert found.slack.size == pytest.approx(0.1)
+    assert found.beliefs.p[0] > 0.9 > 0.5 > found.beliefs.p[1]
 
 
 @pytest.mark.parametrize("seen", [None, np.array([1.0, 0.7, 0.9, 1.0, 0.8])])

@@ -180,23 +180,6 @@ def hide(
     return unvech(np.full(len(a), np.nan))
 
 
-def guessed_rate(known: Matrix) -> float:
-    """Edges among the known pairs, pulled to one in five as if five more pairs were known.
-
-    A list of edges does not tell how many there are: they are known because they are edges.
-    So edges count only as far as as many absent pairs are known.
-    """
-    a = vech(known)
-    gaps = float((a == 0).sum())
-    edges = min(float((a == 1).sum()), gaps)
-    return (edges + 1) / (edges + gaps + 5)
-
-
-def tells_rate(known: Matrix) -> bool:
-    """Whether what is known can tell how common edges are: a list of edges alone cannot."""
-    return bool((vech(known) == 0).any())
-
-
 @dataclass(frozen=True, eq=False)
 class Problem:
     """k observations ``X`` of n variables, and what is ``known`` of their graph.

@@ -10,10 +10,11 @@ import numpy as np
 from graphprior.covariance import PrecisionEstimate, dependent_names, weakness
 from graphprior.evidence import Evidence
 from graphprior.fit_check import FEWEST, PriorGain
-from graphprior.graphs import Problem, guessed_rate, pairs, vech
+from graphprior.graphs import Problem, pairs, vech
 from graphprior.independence import Order, dependent_rows
 from graphprior.moments import moments
 from graphprior.prior.card import card_sizes
+from graphprior.slab import rate_prior
 from graphprior.transforms import far_from_gaussian
 
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
@@ -152,7 +153,7 @@ def _listed_edges(problem: Problem, guessed: bool) -> list[str]:
         "all known pairs are edges"
     )  # fmt: skip
     then = (
-        f"independent edges begin at {guessed_rate(problem.known):.2f}" if guessed else
+        f"independent edges begin at {rate_prior(problem.known).mean:.2f}" if guessed else
         "a learned prior, which takes known pairs for a random part of the graph, may expect too "
         "many"
     )  # fmt: skip

@@ -67,11 +67,15 @@ def rate_prior(known: Matrix, at_random: bool = False) -> Rate:
     """What known pairs tell of the rate of edges among the unknown ones.
 
     A list of edges does not tell how many there are: they are known because they are edges. So
-    edges count only as far as as many absent pairs are known. Unless pairs are unknown ``at
-    random`` all of them count as `MOST_TELLING` pairs at most.
+    the more edges there are for each absent pair, from as many on, the less they count, down to
+    the usual one in five. Unless pairs are unknown ``at random`` all of them count as
+    `MOST_TELLING` pairs at most.
     """
     a = vech(known)
-    gaps = float((a == 0).sum())
-    edges = min(float((a == 1).sum()), gaps)
+    edges, gaps = float((a == 1).sum()), float((a == 0).sum())
+    if edges > gaps:
+        usual = Rate().edges / Rate().gaps
+        listed = edges / gaps - 1 if gaps else 1.0
+        edges = gaps * (1 - (1 - usual) * min(listed, 1.0))
     weight = 1.0 if at_random else min(1.0, MOST_TELLING / max(edges + gaps, 1.0))
     return Rate(Rate().edges + weight * edges, Rate().gaps + weight * gaps)

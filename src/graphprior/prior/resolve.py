@@ -8,10 +8,11 @@ from typing import Any
 import psutil
 
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Problem, guessed_rate
+from graphprior.graphs import Problem
 from graphprior.prior.exact import IndependentEdges, LearnedRate
 from graphprior.prior.protocol import Prior
 from graphprior.prior.store import load_prior
+from graphprior.slab import rate_prior
 
 
 def resolve_prior(prior: Any, problem: Problem, density: float | None = None) -> Prior:
@@ -24,7 +25,7 @@ def resolve_prior(prior: Any, problem: Problem, density: float | None = None) ->
     if prior is None:
         if density is not None:
             return IndependentEdges(density)
-        return LearnedRate(guessed_rate(problem.known))
+        return LearnedRate(rate_prior(problem.known).mean)
     if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
             f"prior is {prior!r}: expected None, the name of a shipped prior, "

@@ -66,7 +66,7 @@ from graphprior.work import Place, do, journal
 STRENGTHS = ("wishart", "uniform", "g-wishart")
 KNOWN = ("nothing", "half")
 RATIOS = (1, 5)
-PROBLEMS = {20: 6, 50: 3, 100: 2}
+PROBLEMS = {20: 6, 50: 3}
 ITERATIONS = {20: 5000, 50: 5000, 100: 4000}
 SUBSAMPLES = 20  # of stars, its default
 QUICK_PROBLEMS = {20: 2}

@@ -159,9 +159,10 @@ def at_estimate(model, pair, partial_correlation):
     """The data's log-odds had the pair that partial correlation, all else the same."""
     e = model.evidence_
     at = [*zip(e.rows, e.cols, strict=True)].index(pair)
-    precision, mean = e.beliefs.precision[at], e.beliefs.mean[at]
+    slack = e.slack.variance
+    precision, mean = e.beliefs.precision[at], e.beliefs.mean[at] * (1 + slack / e.slab.variance)
     there, here = (
-        e.slab.log_bf(precision, np.sign(mean) * size * precision)
+        e.slab.log_bf(precision, np.sign(mean) * size * precision, slack)
         for size in (abs(partial_correlation), abs(mean))
     )
-    return there - here + e.beliefs.log_bf[at]
+    return there + np.clip(e.beliefs.log_bf[at] - here, -1, 1)

@@ -284,3 +284,35 @@ def test_the_bayes_factor_of_a_slab_is_its_integral(hump, positive):
         likelihood = np.exp(shift * grid - precision * grid**2 / 2)
         expected = np.log(np.trapezoid(density * likelihood, grid))
         assert float(slab.log_bf(precision, shift)) == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.02])
+@pytest.mark.parametrize("worth", [0.4, 1.0])
+def test_a_variable_that_is_seen_less_makes_no_edges_between_others(worth, slack):
+    """A star of which one leaf is worth fewer rows: leaves stay apart, and the centre is found."""
+    rng = np.random.default_rng(0)
+    centre = rng.standard_normal((4000, 1))
+    X = np.column_stack([centre, 0.8 * centre + 0.6 * rng.standard_normal((4000, 5))])
+    share = np.ones(6)
+    share[3] = np.sqrt(worth)
+    problem = Problem.create(X)
+    chains = Chains.create(problem, np.corrcoef(X.T), 4000.0, share, slack)
+    run = chains.beliefs(np.zeros((6, 6)), with_rate=True, settle=True)
+    p = run.beliefs.p
+    at_centre = np.nonzero(np.triu(problem.U))[0] == 0
+    assert (p[at_centre] > 0.99).all()
+    assert (p[~at_centre] < 0.7).all()
+
+
+def test_slices_of_a_run_are_the_run():
+    """Sweeps are called in slices, so that they can be stopped: the sums are those of one call."""
+    problem, _ = problem_of("sparse", 8, 60, 2)
+    chains = Chains.create(problem, np.corrcoef(problem.X.T), 59.0, None, fixed=SLAB)
+    rng, other = np.random.default_rng(1), np.random.default_rng(1)
+    whole, draws = chains.draw(rng, chains.states[0], odds(8), False, 60)
+    state, p = chains.states[0], 0.0
+    for sweeps in (25, 25, 10):
+        state, part = chains.draw(other, state, odds(8), False, sweeps)
+        p = p + part.p
+    np.testing.assert_array_equal(state.Theta, whole.Theta)
+    np.testing.assert_allclose(p, draws.p)

@@ -23,18 +23,16 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logit
 
-from graphprior.columns import ABSENT, EDGE, LEAST, UNKNOWN, USUAL, many_sweeps
+from graphprior.columns import ABSENT, EDGE, LEAST, REFRESH, UNKNOWN, USUAL, many_sweeps
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import is_definite
 from graphprior.slab import Rate, Slab, Vector
 
 Codes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
-# Multiplications that a run may cost, in units of n**3: at first, and at most where chains stand
-# apart; and the sweeps that this may buy.
-WORK, FEWEST, ENOUGH, MOST = 4e9, 40, 300, 3000
-SMALL = 6000  # more sweeps where there are few variables: this over their number
-LONGER = 8  # times as many sweeps at most until chains agree
+# Sweeps of n**3 multiplications that a run may cost; of these ENOUGH are kept, and more where there
+# are few variables (SMALL over their number) or where chains stand apart.
+WORK, FEWEST, ENOUGH, SMALL, MOST = 1e9, 40, 300, 6000, 3000
 # Chains agree if probabilities differ by so little on average and numbers of edges by this share,
 # or, where the data leave the rate of edges open, both by so much of the spread of its draws.
 CLOSE, CLOSE_EDGES, OF_SPREAD = 0.02, 0.15, 0.5
@@ -176,7 +174,7 @@ class Chains:
         rows, cols = np.nonzero(np.triu(self.free == UNKNOWN))
         log_odds = np.clip(log_odds, -CERTAIN, CERTAIN)
         keep, here = keep or self.sweeps, self
-        most = int(np.clip(LONGER * keep, keep, MOST)) if settle else keep
+        most = int(np.clip(WORK / len(self.S) ** 3, keep, MOST)) if settle else keep
         while True:
             burn = keep // 2 if settle else keep // 4
             draws, states = here._run_both(log_odds, with_rate, keep, burn)
@@ -219,16 +217,7 @@ class Chains:
         stretch = np.diag(self.S)
         precision = worth * stretch * spread
         shift = -worth * (self.S + stretch * (-W / own - spread * Theta))
-        slab = drawn.slab
-        if self.slack > 0:
-            near = Slab(self.slack, 0.5)
-            wide = slab._replace(
-                variance=slab.variance + self.slack,
-                hump=slab.hump * slab.variance / (slab.variance + self.slack),
-            )
-            seen = wide.log_bf(precision, shift) - near.log_bf(precision, shift)
-        else:
-            seen = slab.log_bf(precision, shift)
+        seen = drawn.slab.log_bf(precision, shift, self.slack)
         np.fill_diagonal(seen, 0.0)
         return (seen + seen.T) / 2
 
@@ -262,11 +251,14 @@ class Chains:
         """Theta after some sweeps, which are added to ``draws``."""
         Theta, edges, slab = start.Theta.copy(), start.edges.copy(), np.array(start.slab)
         into = Draws.none(len(self.S), sweeps) if draws is None else draws
-        many_sweeps(
-            rng, self._order, Theta, edges, self.S, self.k, self.free if free is None else free,
-            self.free, self.share, log_odds, with_rate, slab,
-            not self.fixed, np.array(self.rate), self.slack, *into,
-        )  # fmt: skip
+        # In slices, between which a run can be stopped.
+        for first in range(0, sweeps, REFRESH):
+            part = into._replace(slabs=into.slabs[first : min(first + REFRESH, sweeps)])
+            many_sweeps(
+                rng, self._order, Theta, edges, self.S, self.k,
+                self.free if free is None else free, self.free, self.share, log_odds, with_rate,
+                slab, not self.fixed, np.array(self.rate), self.slack, *part,
+            )  # fmt: skip
         return Drawn(Theta, edges, Slab(*slab.tolist()))
 
 

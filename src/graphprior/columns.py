@@ -23,7 +23,7 @@ USUAL, SPREAD, SIGNS = 0.05, 1.0, 2.0
 FLATTEST, SHARPEST = 1e-4, 0.97  # humps
 ONE_SIGN = 1e-3
 SLAB_STEPS = 6
-MOST_TOGETHER = 40  # edges of a variable whose strengths are integrated out together
+MOST_TOGETHER = 28  # edges of a variable whose strengths are integrated out together
 
 
 @njit(cache=True)
@@ -34,6 +34,11 @@ def many_sweeps(  # type: ignore[no-untyped-def]
     """Sweeps over all entries, each with a draw of the slab (variance, rate, hump, positive)."""
     n, sweeps = len(S), len(slabs)
     log_odds = offset.copy()
+    # Fixed for the run: were it chosen by the edges that it draws, the draws would not be exact.
+    together = np.zeros(n, np.bool_)
+    is_exact = slack == 0 and share.min() == share.max()
+    for j in range(n):
+        together[j] = is_exact and edges[j].sum() <= MOST_TOGETHER
     strengths = np.empty(n * (n - 1) // 2)
     W = Theta.copy()
     for done in range(sweeps):
@@ -42,8 +47,8 @@ def many_sweeps(  # type: ignore[no-untyped-def]
         if learn_rate:
             log_odds[:] = offset + np.log(slab[1] / (1 - slab[1]))
         _sweep(
-            rng, names, rng.permutation(n), Theta, W, edges, S, k, free, share, log_odds, slab,
-            slack, visits, p, strength, square, precision,
+            rng, names, rng.permutation(n), together, Theta, W, edges, S, k, free, share, log_odds,
+            slab, slack, visits, p, strength, square, precision,
         )  # fmt: skip
         count, found, asked = 0, 0, 0
         for i in range(n):
@@ -64,30 +69,30 @@ def many_sweeps(  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _sweep(  # type: ignore[no-untyped-def]
-    rng, names, order, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
+    rng, names, order, together, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
     visits, p, strength, square, precisions,
 ):  # fmt: skip
     """Draw every entry of Theta once from each of its two columns, in place; W is its inverse.
 
     Strengths of a column are integrated out while it is drawn which of them are edges. With
-    slack all entries have strengths, and with very many edges that costs too much: then each
-    entry is drawn given the strengths of the others.
+    slack all entries have strengths, with very many edges that costs too much, and where pairs
+    are worth different numbers of rows there is no joint likelihood to integrate: then each entry
+    is drawn given the strengths of the others.
     """
     n = len(S)
-    uneven = share.min() < share.max()
     u, y = np.zeros(n), np.zeros(n)
     for c in order:
         j = names[c]
         row = W[j].copy()
-        if slack == 0 and (uneven or edges[j].sum() <= MOST_TOGETHER):
+        if together[j]:
             _column_together(
-                rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
-                visits, p, strength, square, precisions,
+                rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds,
+                slab, visits, p, strength, square, precisions,
             )  # fmt: skip
         else:
             _column_one_by_one(
-                rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
-                slack, visits, p, strength, square, precisions,
+                rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds,
+                slab, slack, visits, p, strength, square, precisions,
             )  # fmt: skip
         _replace_column(rng, j, k * share[j] * share[j], S[j, j], Theta, W, u, y, row)
 
@@ -167,6 +172,18 @@ def _column_one_by_one(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
+def _through(j, u, W, row, y):  # type: ignore[no-untyped-def]
+    """inv(Theta without j) u into y; W is the inverse of Theta, ``row`` its row j."""
+    y[:] = 0.0
+    for i in range(len(u)):
+        if u[i] != 0:
+            slope = row[i] / row[j]
+            for a in range(len(u)):
+                y[a] += u[i] * (W[i, a] - slope * row[a])
+    y[j] = 0.0
+
+
+@njit(cache=True)
 def _column_together(  # type: ignore[no-untyped-def]
     rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
     visits, p, strength, square, precisions,
@@ -195,11 +212,10 @@ def _column_together(  # type: ignore[no-untyped-def]
             continue
         if edges[i, j]:
             size = _take_out(i, at, r, G, z, size)
-        pull = -k * share[i] * share[j] * S[i, j]
-        shift = pull
+        shift = pull = -k * share[i] * share[j] * S[i, j]
         for a in range(size):
             c[a] = W[i, at[a]] - row[i] * row[at[a]] / own
-            c[a] *= k * S[j, j] * share[j] * np.sqrt(share[i] * share[at[a]])
+            c[a] *= k * S[j, j] * share[i] * share[j]
             shift -= c[a] * z[a]
         alone = k * share[i] * share[j] * S[j, j] * (W[i, i] - row[i] * row[i] / own)
         precision = alone
@@ -217,13 +233,11 @@ def _column_together(  # type: ignore[no-untyped-def]
             _put_in(size, c, alone + 1 / v, r[size], G, z, w)
             size += 1
     P = _precision(j, at[:size], W, row, S, k, share, v)
-    u[:], y[:] = 0.0, 0.0
+    u[:] = 0.0
     _draw_gaussian(rng, P, r, z)
     for a in range(size):
         u[at[a]] = z[a]
-        for b in range(n):
-            y[b] += z[a] * (W[at[a], b] - row[at[a]] * row[b] / own)
-    y[j] = 0.0
+    _through(j, u, W, row, y)
 
 
 @njit(cache=True)
@@ -277,7 +291,7 @@ def _precision(j, at, W, row, S, k, share, v):  # type: ignore[no-untyped-def]
     P = np.empty((size, size))
     for a in range(size):
         for b in range(size):
-            worth = k * share[j] * np.sqrt(share[at[a]] * share[at[b]])
+            worth = k * share[j] * share[j]  # the same for all
             P[a, b] = worth * S[j, j] * (W[at[a], at[b]] - row[at[a]] * row[at[b]] / row[j])
         P[a, a] += 1 / v
     return P

@@ -43,8 +43,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ----------
     prior : None, str, path or prior
         Name of a shipped prior, a .safetensors file, or a prior object. None:
-        independent edges, at the rate seen among the known pairs, or, where no pair is
-        known to be absent, at the rate that the data tell.
+        independent edges, at a rate that is drawn with the strengths; known pairs count for it
+        as 40 pairs at most.
     density : float or None
         Share of the unknown pairs that are edges, where you know it and give no prior.
     engine : "direct", "gibbs" or "langevin"
@@ -202,8 +202,11 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             data = self._data(problem)
             self.prior_used_ = self._prior(problem, prior, data, rng)
             posterior = run(problem, self.prior_used_, data, rng, self._settings())
+            if isinstance(self.prior_used_, LearnedRate) and posterior.evidence is not None:
+                self.prior_used_ = LearnedRate(posterior.evidence.slab.rate)
         self._set_result(problem, posterior, data, A_boot)
-        told = self.prior_gain_, self.assume_centered, self.temper, self.prior, self.prior_card_
+        given = self.prior if self.density is None else prior
+        told = self.prior_gain_, self.assume_centered, self.temper, given, self.prior_card_
         self.notes_ = weak_ground(self.problem_, data, *told, self.diagnostics_.get("row_order"))
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)

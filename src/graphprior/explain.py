@@ -127,29 +127,31 @@ def _tipping_point(
     """The pair's partial correlation if an edge, and the size at which log-odds reach 0."""
     i, j = min(pair), max(pair)
     at = int(np.flatnonzero((evidence.rows == i) & (evidence.cols == j))[0])
-    slab, precision = evidence.slab, float(evidence.beliefs.precision[at])
-    mean = float(evidence.beliefs.mean[at])
+    slab, slack = evidence.slab, evidence.slack.variance
+    precision, log_bf = float(evidence.beliefs.precision[at]), float(evidence.beliefs.log_bf[at])
     # Beliefs are of what the strength has beside its error: the whole is so much larger.
-    whole = 1 + evidence.slack.variance / slab.variance
-    # The data's log-odds are an average over other pairs; this takes them to be off by a constant.
-    off = evidence.beliefs.log_bf[at] - float(slab.log_bf(precision, mean * precision))
-    tips_at = _size_at(slab, precision, -others - off, np.sign(mean) or 1.0)
-    tips_at = None if tips_at is None else whole * tips_at
-    return -whole * mean, tips_at if tips_at is None or tips_at < 1 else None
+    mean = float(evidence.beliefs.mean[at]) * (1 + slack / slab.variance)
+    # The data's log-odds are an average over other pairs. Near the tipping point they are taken to
+    # be off by a constant; of a certain pair they say nothing of where that point is.
+    off = float(np.clip(log_bf - slab.log_bf(precision, mean * precision, slack), -1, 1))
+    side = float(np.sign(mean)) or 1.0
+    return -mean, _size_at(slab, slack, precision, -others - off, side)
 
 
-def _size_at(slab: Slab, precision: float, log_bf: float, side: float) -> float | None:
+def _size_at(
+    slab: Slab, slack: float, precision: float, log_bf: float, side: float
+) -> float | None:
     """The size of a strength of that sign at which its log Bayes factor is ``log_bf``.
 
-    None where none is so small.
+    None where there is none below 1.
     """
 
     def beyond(strength: float) -> float:
-        return float(slab.log_bf(precision, side * strength * precision)) - log_bf
+        return float(slab.log_bf(precision, side * strength * precision, slack)) - log_bf
 
-    if beyond(0.0) > 0 or beyond(2.0) < 0:
+    if beyond(0.0) > 0 or beyond(1.0) <= 0:
         return None
-    return float(brentq(beyond, 0.0, 2.0, xtol=1e-12))
+    return float(brentq(beyond, 0.0, 1.0, xtol=1e-12))
 
 
 def _changes(

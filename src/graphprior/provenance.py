@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-PARTS = ("graphprior", "torch", "numpy", "scipy", "scikit-learn", "networkx", "pandas")
+PARTS = ("graphprior", "torch", "numpy", "numba", "scipy", "scikit-learn", "networkx", "pandas")
 
 
 def versions(*more: str) -> dict[str, str]:

@@ -39,15 +39,24 @@ class Slab(NamedTuple):
         """v: the variance of a hump."""
         return (1 - self.hump) * self.variance
 
-    def log_bf(self, precision: Vector | float, shift: Vector | float) -> Vector:
-        """log BF of an edge against none under the likelihood exp(shift t - precision t**2 / 2)."""
-        full = precision + 1 / self.width
+    def log_bf(
+        self, precision: Vector | float, shift: Vector | float, slack: float = 0.0
+    ) -> Vector:
+        """log BF of an edge against none under the likelihood exp(shift t - precision t**2 / 2).
+
+        With ``slack`` pairs without an edge are N(0, slack), and edges have that beside their own.
+        """
+        width = self.width + slack
+        full = precision + 1 / width
         sides = [
-            np.log(share) + (shift + side * self.centre / self.width) ** 2 / (2 * full)
+            np.log(share) + (shift + side * self.centre / width) ** 2 / (2 * full)
             for side, share in ((1, self.positive), (-1, 1 - self.positive))
         ]
-        own = 0.5 * np.log(self.width * full) + self.centre**2 / (2 * self.width)
+        own = 0.5 * np.log(width * full) + self.centre**2 / (2 * width)
         bf: Vector = np.logaddexp(*sides) - own
+        if slack > 0:
+            less = precision + 1 / slack
+            bf = bf + 0.5 * np.log(slack * less) - 0.5 * shift**2 / less
         return bf
 
 
@@ -73,7 +82,7 @@ def rate_prior(known: Matrix, at_random: bool = False) -> Rate:
     """
     a = vech(known)
     edges, gaps = float((a == 1).sum()), float((a == 0).sum())
-    if edges > gaps:
+    if edges > gaps and not at_random:
         usual = Rate().edges / Rate().gaps
         listed = edges / gaps - 1 if gaps else 1.0
         edges = gaps * (1 - (1 - usual) * min(listed, 1.0))

@@ -107,7 +107,8 @@ def posterior_probabilities(
     U = unknown_mask(known)
     P = np.where(U, 1 / (1 + np.exp(-np.clip(reasons.posterior, -40, 40))), np.nan_to_num(known))
     np.fill_diagonal(P, 0.0)
-    diagnostics = {"passes": passes, "hidden_log_odds": hidden_log_odds(reasons, U)}
+    asked = not (isinstance(prior, LearnedRate) and evidence is not None)
+    diagnostics = {"passes": passes if asked else 0, "hidden_log_odds": hidden_log_odds(reasons, U)}
     return Posterior(P, P, P, np.zeros((0, *P.shape), np.uint8), diagnostics, reasons, evidence)
 
 

@@ -78,7 +78,7 @@ def test_the_reasons_add_up_to_the_posterior(by_value):
 
 
 def test_the_data_are_told_what_the_prior_says_without_them():
-    """The Bayes factors are those of expectation propagation at the prior's part alone."""
+    """The Bayes factors are those of the data when pairs have the prior's part alone."""
     for seed in range(4):
         prior, problem, evidence = small_problem(seed, 5, 60, 6)
         reasons, used = reason(problem.known, prior, evidence, passes=30)

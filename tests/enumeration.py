@@ -165,4 +165,5 @@ def at_estimate(model, pair, partial_correlation):
         e.slab.log_bf(precision, np.sign(mean) * size * precision, slack)
         for size in (abs(partial_correlation), abs(mean))
     )
-    return there + np.clip(e.beliefs.log_bf[at] - here, -1, 1)
+    log_bf = e.beliefs.log_bf[at]
+    return there + np.clip(2 - abs(log_bf) / 5, 0, 1) * (log_bf - here)

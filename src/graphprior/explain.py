@@ -131,9 +131,10 @@ def _tipping_point(
     precision, log_bf = float(evidence.beliefs.precision[at]), float(evidence.beliefs.log_bf[at])
     # Beliefs are of what the strength has beside its error: the whole is so much larger.
     mean = float(evidence.beliefs.mean[at]) * (1 + slack / slab.variance)
-    # The data's log-odds are an average over other pairs. Near the tipping point they are taken to
-    # be off by a constant; of a certain pair they say nothing of where that point is.
-    off = float(np.clip(log_bf - slab.log_bf(precision, mean * precision, slack), -1, 1))
+    # The data's log-odds are an average over other pairs, taken to be a constant away from what the
+    # strength says; of a certain pair they say nothing of where its tipping point is.
+    heard = float(np.clip(2 - abs(log_bf) / 5, 0, 1))
+    off = heard * (log_bf - float(slab.log_bf(precision, mean * precision, slack)))
     side = float(np.sign(mean)) or 1.0
     return -mean, _size_at(slab, slack, precision, -others - off, side)
 

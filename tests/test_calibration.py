@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import kstest
 
 from graphprior import PartialGGM
-from graphprior.columns import SHARPEST, SIGNS, SPREAD, USUAL
+from graphprior.columns import SHARPEST, SPREAD, USUAL, WEAK
 from graphprior.errors import notes
 from graphprior.ggm import simulate_observations, simulate_precision
 from graphprior.graphs import hide, nothing_known, unvech, vech
@@ -60,7 +60,10 @@ def own_precision(rng, A):
     variance = np.exp(np.log(USUAL) + SPREAD * rng.standard_normal())
     if variance > LARGEST_SLAB:
         return None
-    slab = Slab(variance, RATE, rng.uniform(0, SHARPEST), rng.beta(SIGNS, SIGNS))
+    hump = rng.beta(1, WEAK)
+    while hump > SHARPEST:
+        hump = rng.beta(1, WEAK)
+    slab = Slab(variance, RATE, hump, rng.random())
     m = len(vech(A))
     side = np.where(rng.random(m) < slab.positive, 1, -1)
     t = side * slab.centre + np.sqrt(slab.width) * rng.standard_normal(m)

@@ -183,7 +183,6 @@ def test_the_same_data_give_the_same_answer_and_asking_changes_nothing():
 
 def test_chains_that_stand_apart_are_reported(monkeypatch):
     """Two sweeps after starts as far apart as they can be: not settled, and it is said."""
-    monkeypatch.setattr("graphprior.chains.MOST", 1)
     monkeypatch.setattr("graphprior.chains.FEWEST", 1)
     monkeypatch.setattr("graphprior.chains.WORK", 1.0)
     problem, _ = problem_of("factor", 40, 40, 1)

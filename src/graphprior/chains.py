@@ -8,8 +8,10 @@ How strong edges are (`Slab`: size, shape, sign) and how common is drawn with th
 that probabilities are averages over what is not known of it.
 
 Two chains start apart: one with no edge, one with every pair an edge, at a first estimate of
-Theta. Where both say the same they have forgotten their start. Variables are visited in an order
-that the data tell, so that naming them in another order changes nothing.
+Theta. Where both say the same they have forgotten their start. Where they do not, several graphs
+may fit, between which chains hardly move. Then more chains start, of which each sees the data
+gradually, and their mean is taken: where they end apart it is cautious. Variables are visited in
+an order that the data tell, so that naming them in another order changes nothing.
 """
 
 from __future__ import annotations
@@ -31,8 +33,11 @@ from graphprior.slab import Rate, Slab, Vector
 Codes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
 # Sweeps of n**3 multiplications that a run may cost; of these ENOUGH are kept, and more where there
-# are few variables (SMALL over their number) or where chains stand apart.
-WORK, FEWEST, ENOUGH, SMALL, MOST = 1e9, 40, 300, 6000, 3000
+# are few variables (SMALL over their number).
+WORK, FEWEST, ENOUGH, SMALL = 1e9, 40, 300, 6000
+# Chains that start anew where two stand apart, the rows that they see first, and how often that
+# number grows until they see all.
+ANEW, FIRST_ROWS, GROWS = 6, 10.0, 10
 # Chains agree if probabilities differ by so little on average and numbers of edges by this share,
 # or, where the data leave the rate of edges open, both by so much of the spread of its draws.
 CLOSE, CLOSE_EDGES, OF_SPREAD = 0.02, 0.15, 0.5
@@ -154,7 +159,7 @@ class Chains:
         Some sweeps find the diagonal.
         """
         sweeps = max(self.sweeps // 4, 10)
-        draws, states = self._run_both(log_odds, with_rate, sweeps, burn=sweeps)
+        draws, states = self._run_all(log_odds, with_rate, sweeps, burn=sweeps)
         Theta = np.mean([part.Theta for part in draws], axis=0) / len(draws[0].slabs)
         unit = np.sqrt(np.diag(Theta))
         scale = np.outer(unit, unit)
@@ -167,27 +172,24 @@ class Chains:
         """Beliefs of the unknown pairs after a run.
 
         ``log_odds`` (n, n) are the pairs' prior log-odds; ``with_rate`` draws the rate of edges,
-        whose log-odds come on top. To ``settle`` runs are repeated, each twice as long, until
-        chains agree or it takes too long. ``keep`` is how many sweeps are kept, if not as many
-        as usual.
+        whose log-odds come on top. To ``settle`` more chains are started where the two disagree.
+        ``keep`` is how many sweeps of each of two chains are kept, if not as many as usual.
         """
         rows, cols = np.nonzero(np.triu(self.free == UNKNOWN))
         log_odds = np.clip(log_odds, -CERTAIN, CERTAIN)
         keep, here = keep or self.sweeps, self
-        most = int(np.clip(WORK / len(self.S) ** 3, keep, MOST)) if settle else keep
-        while True:
-            burn = keep // 2 if settle else keep // 4
-            draws, states = here._run_both(log_odds, with_rate, keep, burn)
-            here = replace(here, states=states)
-            apart = [part.probabilities[rows, cols] for part in draws]
-            spread = min(part.slabs[:, 1].std() for part in draws) if with_rate else 0.0
-            agree = _agree(apart[0], apart[1], spread)
-            if agree or 2 * keep > most:
-                break
-            keep *= 2
+        # Many chains need not be kept as long.
+        keep = max(2 * keep // len(self.states), 1)
+        draws, states = here._run_all(log_odds, with_rate, keep, keep // (2 if settle else 4))
+        agree = _agree(draws, (rows, cols), with_rate)
+        if settle and not agree:
+            here = replace(self, states=self._anew(log_odds, with_rate, keep // 2))
+            draws, states = here._run_all(log_odds, with_rate, keep, keep // 4)
+            agree = _agree(draws, (rows, cols), with_rate)
+        here = replace(here, states=states)
         slab = Slab(*np.mean([part.slabs.mean(axis=0) for part in draws], axis=0).tolist())
         prior = log_odds + (logit(slab.rate) if with_rate else 0.0)
-        together = Draws(*(first + second for first, second in zip(*draws, strict=True)))
+        together = Draws(*(sum(parts[1:], parts[0]) for parts in zip(*draws, strict=True)))
         told = _believe(together, (rows, cols), prior[rows, cols])
         # Beside the slack: of the whole an edge's own strength is this share, with an error.
         own = slab.variance / (slab.variance + self.slack)
@@ -195,7 +197,8 @@ class Chains:
             mean=own * told.mean, variance=own**2 * told.variance + own * self.slack,
             converged=agree,
         )  # fmt: skip
-        return Run(here, slab, told, together.Theta / (keep * len(draws)))
+        sweeps = sum(len(part.slabs) for part in draws)
+        return Run(here, slab, told, together.Theta / sweeps)
 
     def draw(
         self, rng: np.random.Generator, drawn: Drawn, log_odds: Matrix, with_rate: bool,
@@ -221,17 +224,29 @@ class Chains:
         np.fill_diagonal(seen, 0.0)
         return (seen + seen.T) / 2
 
-    def _run_both(
+    def _anew(self, log_odds: Matrix, with_rate: bool, sweeps: int) -> tuple[Drawn, ...]:
+        """Chains that see more and more rows, until after some sweeps they see all."""
+        seen = np.geomspace(min(FIRST_ROWS, self.k), self.k, GROWS)
+        states = []
+        for at, rng in enumerate(np.random.default_rng(1).spawn(ANEW)):
+            state = self.states[at % len(self.states)]
+            for k in seen:
+                less = replace(self, k=float(k))
+                state = less._run(rng, state, log_odds, with_rate, max(sweeps // GROWS, 1))
+            states.append(state)
+        return tuple(states)
+
+    def _run_all(
         self, log_odds: Matrix, with_rate: bool, keep: int, burn: int
     ) -> tuple[list[Draws], tuple[Drawn, ...]]:
-        """Both chains for some sweeps, those after ``burn`` summed up."""
-        both, states = [], []
+        """All chains for some sweeps, those after ``burn`` summed up."""
+        every, states = [], []
         for state, rng in self._generators():
             draws = Draws.none(len(self.S), keep)
             state = self._run(rng, state, log_odds, with_rate, burn)
             states.append(self._run(rng, state, log_odds, with_rate, keep, draws))
-            both.append(draws)
-        return both, tuple(states)
+            every.append(draws)
+        return every, tuple(states)
 
     def _generators(self) -> Iterator[tuple[Drawn, np.random.Generator]]:
         """Each chain with a generator of its own; the same data give the same draws."""
@@ -290,13 +305,16 @@ def _believe(draws: Draws, at: tuple[npt.NDArray[np.intp], ...], log_odds: Vecto
     return Beliefs(logit(p) - log_odds, p, mean, variance, precision / visits, converged=False)
 
 
-def _agree(first: Vector, second: Vector, spread: float) -> bool:
-    """Whether two chains say the same of the probabilities and of how many edges there are.
+def _agree(draws: list[Draws], at: tuple[npt.NDArray[np.intp], ...], with_rate: bool) -> bool:
+    """Whether two halves of the chains say the same of the pairs ``at``, and of how many are edges.
 
-    ``spread`` is that of the rate of edges within a chain.
+    Where the rate of edges is drawn, within what its spread in a chain makes of it.
     """
-    if not len(first):
+    if not len(at[0]):
         return True
+    each = [part.probabilities[at] for part in draws]
+    first, second = np.mean(each[0::2], axis=0), np.mean(each[1::2], axis=0)
+    spread = np.mean([part.slabs[:, 1].std() for part in draws]) if with_rate else 0.0
     apart, whole = abs(first.sum() - second.sum()), (first.sum() + second.sum()) / 2
     most = max(CLOSE_EDGES * max(whole, 5.0), OF_SPREAD * spread * len(first))
     return bool(np.abs(first - second).mean() <= max(CLOSE, OF_SPREAD * spread) and apart <= most)

@@ -17,16 +17,19 @@ from graphprior.slab import LARGEST_SLAB
 ABSENT, UNKNOWN, EDGE = 0, 1, 2
 REFRESH = 25  # sweeps after which the inverse is made anew: rounding adds up
 LEAST = 1e-15
-# Before the data: the logarithm of an edge's mean square strength is normal about that of .05, with
-# this deviation; every shape is as likely; signs are mixed rather than not.
-USUAL, SPREAD, SIGNS = 0.05, 1.0, 2.0
+# Before the data: the logarithm of an edge's mean square strength is normal about that of USUAL,
+# with deviation SPREAD. The share of humps in it has the density of Beta(1, WEAK): edges that are
+# never weak are likelier than many weak ones, which could not be told from none. Every share of
+# positive strengths is as likely.
+USUAL, SPREAD, WEAK = 0.05, 0.7, 0.3
 FLATTEST, SHARPEST = 1e-4, 0.97  # humps
 ONE_SIGN = 1e-3
 SLAB_STEPS = 6
-MOST_TOGETHER = 28  # edges of a variable whose strengths are integrated out together
+MOST_TOGETHER = 60  # edges of a variable whose strengths are integrated out together
+SUMS = {"reassoc", "contract", "nsz", "arcp"}  # terms of sums may be added in any order
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def many_sweeps(  # type: ignore[no-untyped-def]
     rng, names, Theta, edges, S, k, free, unknown, share, offset, learn_rate, slab, learn_slab,
     rate, slack, visits, p, strength, square, precision, total, slabs,
@@ -67,7 +70,7 @@ def many_sweeps(  # type: ignore[no-untyped-def]
         total += Theta
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _sweep(  # type: ignore[no-untyped-def]
     rng, names, order, together, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
     visits, p, strength, square, precisions,
@@ -97,7 +100,7 @@ def _sweep(  # type: ignore[no-untyped-def]
         _replace_column(rng, j, k * share[j] * share[j], S[j, j], Theta, W, u, y, row)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _look(  # type: ignore[no-untyped-def]
     rng, i, j, code, log_odds, slab, slack, precision, shift,
     visits, p, strength, square, precisions,
@@ -109,14 +112,15 @@ def _look(  # type: ignore[no-untyped-def]
     m, v = np.sqrt(slab[2] * slab[0]), (1 - slab[2]) * slab[0] + slack
     full = precision + 1 / v
     up, down = (shift + m / v) / full, (shift - m / v) / full
-    log_up = np.log(slab[3]) + 0.5 * up * up * full
-    log_down = np.log(1 - slab[3]) + 0.5 * down * down * full
-    higher = max(log_up, log_down)
-    both = higher + np.log(np.exp(log_up - higher) + np.exp(log_down - higher))
-    is_up = np.exp(log_up - both)
+    # Of the two humps, how the log of one's weight differs from that of the other.
+    ahead = 0.5 * (up * up - down * down) * full + np.log(slab[3] / (1 - slab[3]))
+    behind = np.exp(-abs(ahead))
+    is_up = (1.0 if ahead > 0 else behind) / (1 + behind)
     chance = 1.0
     if code == UNKNOWN:
-        eta = log_odds + both - 0.5 * np.log(v * full) - 0.5 * m * m / v
+        best = up if ahead > 0 else down
+        eta = log_odds + np.log((slab[3] if ahead > 0 else 1 - slab[3]) * (1 + behind))
+        eta += 0.5 * (best * best * full - np.log(v * full) - m * m / v)
         if slack > 0:
             less = precision + 1 / slack
             eta += 0.5 * np.log(slack * less) - 0.5 * shift * shift / less
@@ -130,11 +134,11 @@ def _look(  # type: ignore[no-untyped-def]
     square[a, b] += chance * (is_up * up * up + (1 - is_up) * down * down + 1 / full)
     precisions[a, b] += precision
     is_edge = rng.random() < chance
-    side = 1 if rng.random() < is_up else -1
+    side = 1 if is_edge and rng.random() < is_up else -1
     return is_edge, side, up if side > 0 else down
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _column_one_by_one(  # type: ignore[no-untyped-def]
     rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab, slack,
     visits, p, strength, square, precisions,
@@ -171,7 +175,7 @@ def _column_one_by_one(  # type: ignore[no-untyped-def]
             y[j] = 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _through(j, u, W, row, y):  # type: ignore[no-untyped-def]
     """inv(Theta without j) u into y; W is the inverse of Theta, ``row`` its row j."""
     y[:] = 0.0
@@ -183,7 +187,7 @@ def _through(j, u, W, row, y):  # type: ignore[no-untyped-def]
     y[j] = 0.0
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _column_together(  # type: ignore[no-untyped-def]
     rng, names, j, Theta, W, row, u, y, edges, S, k, free, share, log_odds, slab,
     visits, p, strength, square, precisions,
@@ -210,28 +214,43 @@ def _column_together(  # type: ignore[no-untyped-def]
     for i in names:
         if i == j or free[i, j] == ABSENT:
             continue
+        pull = -k * share[i] * share[j] * S[i, j]
         if edges[i, j]:
-            size = _take_out(i, at, r, G, z, size)
-        shift = pull = -k * share[i] * share[j] * S[i, j]
-        for a in range(size):
-            c[a] = W[i, at[a]] - row[i] * row[at[a]] / own
-            c[a] *= k * S[j, j] * share[i] * share[j]
-            shift -= c[a] * z[a]
-        alone = k * share[i] * share[j] * S[j, j] * (W[i, i] - row[i] * row[i] / own)
-        precision = alone
-        for a in range(size):
-            for b in range(size):
-                precision -= c[a] * G[a, b] * c[b]
-        precision = max(precision, 0.0)
+            here = _place(i, at, size)
+            # What it is told by all but its own slab, which it has beside that now.
+            own_pull = r[here] - pull
+            precision = max(1 / G[here, here] - 1 / v, 0.0)
+            shift = z[here] / G[here, here] - own_pull
+        else:
+            alone = k * share[i] * share[j] * S[j, j] * (W[i, i] - row[i] * row[i] / own)
+            precision, shift = alone, pull
+            for a in range(size):
+                c[a] = W[i, at[a]] - row[i] * row[at[a]] / own
+                c[a] *= k * S[j, j] * share[i] * share[j]
+                shift -= c[a] * z[a]
+            for a in range(size):
+                told = 0.0
+                for b in range(size):
+                    told += G[a, b] * c[b]
+                precision -= c[a] * told
+            precision = max(precision, 0.0)
         is_edge, side, _ = _look(
             rng, i, j, free[i, j], log_odds[i, j], slab, 0.0, precision, shift,
             visits, p, strength, square, precisions,
         )  # fmt: skip
-        edges[i, j] = edges[j, i] = is_edge
-        if is_edge:
+        if is_edge and edges[i, j]:
+            change = side * m / v - own_pull
+            if change != 0:
+                r[here] += change
+                for a in range(size):
+                    z[a] += G[a, here] * change
+        elif is_edge:
             at[size], r[size] = i, pull + side * m / v
             _put_in(size, c, alone + 1 / v, r[size], G, z, w)
             size += 1
+        elif edges[i, j]:
+            size = _take_out(here, at, r, G, z, size)
+        edges[i, j] = edges[j, i] = is_edge
     P = _precision(j, at[:size], W, row, S, k, share, v)
     u[:] = 0.0
     _draw_gaussian(rng, P, r, z)
@@ -240,7 +259,7 @@ def _column_together(  # type: ignore[no-untyped-def]
     _through(j, u, W, row, y)
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _draw_gaussian(rng, P, r, z):  # type: ignore[no-untyped-def]
     """A draw of precision P and linear term r into z; P becomes its Cholesky factor."""
     size = len(P)
@@ -263,7 +282,7 @@ def _draw_gaussian(rng, P, r, z):  # type: ignore[no-untyped-def]
         z[a] /= P[a, a]
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _put_in(size, c, alone, r, G, z, w):  # type: ignore[no-untyped-def]
     """With one edge more, in place: its precision ``alone``, with the others c, linear term r."""
     full, mean = alone, r
@@ -284,7 +303,7 @@ def _put_in(size, c, alone, r, G, z, w):  # type: ignore[no-untyped-def]
     G[size, size], z[size] = 1 / full, mean
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _precision(j, at, W, row, S, k, share, v):  # type: ignore[no-untyped-def]
     """Of the strengths of edges ``at`` of column j: what the data tell, and the slab's."""
     size = len(at)
@@ -297,12 +316,19 @@ def _precision(j, at, W, row, S, k, share, v):  # type: ignore[no-untyped-def]
     return P
 
 
-@njit(cache=True)
-def _take_out(i, at, r, G, z, size):  # type: ignore[no-untyped-def]
-    """Without edge i, in place; how many are left."""
-    last, here = size - 1, 0
-    while at[here] != i:
+@njit(cache=True, fastmath=SUMS)
+def _place(i, at, size):  # type: ignore[no-untyped-def]
+    """Where edge i stands among those of the column."""
+    here = 0
+    while here < size and at[here] != i:
         here += 1
+    return here
+
+
+@njit(cache=True, fastmath=SUMS)
+def _take_out(here, at, r, G, z, size):  # type: ignore[no-untyped-def]
+    """Without the edge at a place, in place; how many are left."""
+    last = size - 1
     for a in range(size):
         G[a, here], G[a, last] = G[a, last], G[a, here]
     for a in range(size):
@@ -317,7 +343,7 @@ def _take_out(i, at, r, G, z, size):  # type: ignore[no-untyped-def]
     return last
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _replace_column(rng, j, rows, s, Theta, W, u, y, row):  # type: ignore[no-untyped-def]
     """Column j of Theta is ``u`` now; draw its diagonal entry, and bring the inverse up to date."""
     n, own = len(Theta), row[j]
@@ -332,7 +358,7 @@ def _replace_column(rng, j, rows, s, Theta, W, u, y, row):  # type: ignore[no-un
     W[j, j] = 1 / rest
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _draw_slab(rng, strengths, slab, slack):  # type: ignore[no-untyped-def]
     """Size, shape and sign of the strengths of edges, by Metropolis steps, in place."""
     z = np.array([
@@ -349,7 +375,7 @@ def _draw_slab(rng, strengths, slab, slack):  # type: ignore[no-untyped-def]
     slab[0], slab[2], slab[3] = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
 
 
-@njit(cache=True)
+@njit(cache=True, fastmath=SUMS)
 def _log_density(strengths, z, slack):  # type: ignore[no-untyped-def]
     """Of strengths and slab together; z are log variance, log-odds of hump and of positive."""
     variance, hump, positive = np.exp(z[0]), 1 / (1 + np.exp(-z[1])), 1 / (1 + np.exp(-z[2]))
@@ -359,9 +385,10 @@ def _log_density(strengths, z, slack):  # type: ignore[no-untyped-def]
         return -np.inf
     m, v = np.sqrt(hump * variance), (1 - hump) * variance + slack
     up, down = np.log(positive), np.log(1 - positive)
-    # Flat in the shape; the logarithms are those of the change to log-odds.
-    out = -0.5 * ((z[0] - np.log(USUAL)) / SPREAD) ** 2 + np.log(hump) + np.log(1 - hump)
-    out += SIGNS * (up + down) - 0.5 * len(strengths) * np.log(v)
+    # Of variance, hump and sign, in the logarithm and in log-odds.
+    out = -0.5 * ((z[0] - np.log(USUAL)) / SPREAD) ** 2
+    out += np.log(hump) + WEAK * np.log(1 - hump) + up + down
+    out -= 0.5 * len(strengths) * np.log(v)
     for t in strengths:
         first, second = up - 0.5 * (t - m) ** 2 / v, down - 0.5 * (t + m) ** 2 / v
         higher = max(first, second)

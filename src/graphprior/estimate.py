@@ -18,7 +18,7 @@ from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.posterior import Posterior, share_interval
 from graphprior.engines.run import Settings, run
 from graphprior.errors import GraphPriorWarning
-from graphprior.evidence import Evidence, data_evidence
+from graphprior.evidence import Evidence, data_evidence, refuse_coupled
 from graphprior.fit_check import PriorGain, check_prior
 from graphprior.graphs import Matrix, Problem
 from graphprior.ground import weak_ground
@@ -207,7 +207,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         self._set_result(problem, posterior, data, A_boot)
         given = self.prior if self.density is None else prior
         told = self.prior_gain_, self.assume_centered, self.temper, given, self.prior_card_
-        self.notes_ = weak_ground(self.problem_, data, *told, self.diagnostics_.get("row_order"))
+        ground = self.evidence_ or data
+        self.notes_ = weak_ground(self.problem_, ground, *told, self.diagnostics_.get("row_order"))
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)
         return self
@@ -242,6 +243,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return None
         if self._is_plug_in:
             return constrained_mle(problem, self.assume_centered)
+        if self.engine == "langevin":
+            refuse_coupled(problem)
         rate = rate_prior(problem.known, at_random=self.hidden == "at random")
         return data_evidence(problem, self.assume_centered, slack=self.slack, rate=rate)
 
@@ -309,6 +312,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             "likelihood": self._likelihood_used,
             "precision_shrinkage": refit.shrinkage,
             "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
-            **({} if data is None else row_facts(problem.X, problem.names) | data.facts()),
+            **({} if data is None else row_facts(problem.X, problem.names)),
+            **({} if data is None else (self.evidence_ or data).facts()),
             **posterior.diagnostics,
         }

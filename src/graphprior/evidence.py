@@ -40,7 +40,7 @@ from graphprior.slack import (
 from graphprior.wishart import WishartPrior, fit_wishart
 
 Index = npt.NDArray[np.intp]
-ROUNDS = 3
+ROUNDS, SAME = 3, 0.1  # of finding slack: at most so many, or until its size hardly moves
 SMALLEST_WEIGHT = 0.02
 MOST_COUPLED = 1500
 SILENT = 0.05
@@ -72,12 +72,8 @@ class Evidence:
 
         Refused where there are too many pairs.
         """
-        if len(self.rows) > MOST_COUPLED:
-            raise GraphPriorError(
-                f"{len(self.rows)} unknown pairs are too many to hold how each depends on each "
-                f"(at most {MOST_COUPLED}): use engine 'direct' or 'gibbs'"
-            )
         problem = self.data.problem
+        refuse_coupled(problem)
         scale = np.outer(self.units, self.units)
         edges = np.nonzero(np.triu(problem.known == 1))
         nuisance = tuple(np.concatenate([np.arange(problem.n), part]) for part in edges)
@@ -146,10 +142,9 @@ class Evidence:
         takes a third of the time.
         """
         keep = self.chains.sweeps // (3 if rough else 1)
-        chains, slab, beliefs, _ = self.chains.beliefs(log_odds, with_rate, keep=keep)
+        chains, slab, beliefs, _ = self.chains.beliefs(log_odds, with_rate, not rough, keep)
         if not with_rate:
             slab = slab._replace(rate=self.slab.rate)
-        beliefs = beliefs._replace(converged=self.beliefs.converged and beliefs.converged)
         return replace(self, chains=chains, slab=slab, beliefs=beliefs)
 
 
@@ -176,6 +171,16 @@ class _Learned:
     slack: Slack
     Theta: Matrix
     variance: Matrix
+
+
+def refuse_coupled(problem: Problem) -> None:
+    """Refuse to hold how each unknown pair depends on each where there are too many pairs."""
+    unknown = int(problem.U.sum() // 2)
+    if unknown > MOST_COUPLED:
+        raise GraphPriorError(
+            f"{unknown} unknown pairs are too many to hold how each depends on each "
+            f"(at most {MOST_COUPLED}): use engine 'direct' or 'gibbs'"
+        )
 
 
 def data_evidence(
@@ -238,7 +243,7 @@ def _with_slack(data: _Data, learned: _Learned, rounds: int) -> tuple[_Learned, 
     told = exact = _absent_strengths(data, learned)
     for _ in range(rounds):
         found = clear_slack(told)
-        if not found.variance:
+        if not found.variance or abs(found.size - learned.slack.size) < SAME * found.size:
             break
         scale = np.outer(learned.units, learned.units)
         learned = _learn(data, learned.Theta * scale, found)

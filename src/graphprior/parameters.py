@@ -53,10 +53,15 @@ def _check_numbers(model: Any) -> None:
             raise GraphPriorError(f"{name} = {value!r}: expected a number or None")
     if model.density is not None and not 0 < model.density < 1:
         raise GraphPriorError(f"density = {model.density}: expected None or a share in (0, 1)")
-    if model.density is not None and (model.prior is not None or model.variant == "LL"):
+    if model.density is not None and model.prior is not None:
         raise GraphPriorError(
             f"density = {model.density} is the edge rate of independent edges: with prior = "
-            f"{model.prior!r} and variant {model.variant!r} it would not be used; leave one out"
+            f"{model.prior!r} it would not be used; leave one out"
+        )
+    if model.density is not None and model.variant == "LL":
+        raise GraphPriorError(
+            f"density = {model.density} with variant 'LL', which uses the likelihood alone: leave "
+            "density out, or use variant 'LPost'"
         )
     if model.slack is not None and not 0 <= model.slack < 1:
         raise GraphPriorError(

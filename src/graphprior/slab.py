@@ -63,8 +63,8 @@ class Slab(NamedTuple):
 class Rate(NamedTuple):
     """Beta prior of the share of unknown pairs that are edges, as so many of either kind seen."""
 
-    edges: float = 0.5
-    gaps: float = 2.0
+    edges: float = 2.0
+    gaps: float = 8.0
 
     @property
     def mean(self) -> float:

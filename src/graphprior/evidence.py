@@ -118,8 +118,9 @@ class Evidence:
         lines = doubts_in_words(self.doubts, names) + self.slack.words()
         if not self.beliefs.converged:
             lines.append(
-                "the evidence of the data did not settle: two runs from far apart starts disagree, "
-                "so probabilities are rough; more rows or more known pairs would help"
+                "the evidence of the data did not settle: runs from different starts end at "
+                "different graphs, so probabilities are rough; more rows or more known pairs would "
+                "help"
             )
         elif len(self.rows) > 1 and self._is_silent:
             lines.append(

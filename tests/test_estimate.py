@@ -384,7 +384,7 @@ def test_tempering_that_cannot_be_is_told(rng):
         ({"density": "a"}, "density"),
         ({"density": 1.0}, r"density = 1.0: expected None or a share in \(0, 1\)"),
         ({"density": 0.2, "prior": "egonets"}, "density = 0.2 is the edge rate of independent"),
-        ({"density": 0.2, "variant": "LL"}, "density = 0.2 is the edge rate of independent"),
+        ({"density": 0.2, "variant": "LL"}, "density = 0.2 with variant 'LL'"),
         ({"p_m": "x"}, "p_m"),
         ({"lam": -1.0}, "lam"),
         ({"progress": 3}, "progress"),

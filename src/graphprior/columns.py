@@ -21,7 +21,7 @@ LEAST = 1e-15
 # with deviation SPREAD. The share of humps in it has the density of Beta(1, WEAK): edges that are
 # never weak are likelier than many weak ones, which could not be told from none. Every share of
 # positive strengths is as likely.
-USUAL, SPREAD, WEAK = 0.05, 0.7, 0.3
+USUAL, SPREAD, WEAK = 0.05, 0.7, 0.5
 FLATTEST, SHARPEST = 1e-4, 0.97  # humps
 ONE_SIGN = 1e-3
 SLAB_STEPS = 6
@@ -222,18 +222,10 @@ def _column_together(  # type: ignore[no-untyped-def]
             precision = max(1 / G[here, here] - 1 / v, 0.0)
             shift = z[here] / G[here, here] - own_pull
         else:
-            alone = k * share[i] * share[j] * S[j, j] * (W[i, i] - row[i] * row[i] / own)
-            precision, shift = alone, pull
-            for a in range(size):
-                c[a] = W[i, at[a]] - row[i] * row[at[a]] / own
-                c[a] *= k * S[j, j] * share[i] * share[j]
-                shift -= c[a] * z[a]
-            for a in range(size):
-                told = 0.0
-                for b in range(size):
-                    told += G[a, b] * c[b]
-                precision -= c[a] * told
-            precision = max(precision, 0.0)
+            worth = k * share[i] * share[j] * S[j, j]
+            alone = worth * (W[i, i] - row[i] * row[i] / own)
+            less, down = _beside(i, at, size, worth, W, row, own, c, G, z)
+            precision, shift = max(alone - less, 0.0), pull - down
         is_edge, side, _ = _look(
             rng, i, j, free[i, j], log_odds[i, j], slab, 0.0, precision, shift,
             visits, p, strength, square, precisions,
@@ -257,6 +249,24 @@ def _column_together(  # type: ignore[no-untyped-def]
     for a in range(size):
         u[at[a]] = z[a]
     _through(j, u, W, row, y)
+
+
+@njit(cache=True, fastmath=SUMS)
+def _beside(i, at, size, worth, W, row, own, c, G, z):  # type: ignore[no-untyped-def]
+    """What the edges of a column take from precision and shift of entry i, which is none.
+
+    Its precisions with them go into c.
+    """
+    for a in range(size):
+        c[a] = worth * (W[i, at[a]] - row[i] * row[at[a]] / own)
+    less, down = 0.0, 0.0
+    for a in range(size):
+        told = 0.0
+        for b in range(size):
+            told += G[a, b] * c[b]
+        less += c[a] * told
+        down += c[a] * z[a]
+    return less, down
 
 
 @njit(cache=True, fastmath=SUMS)

@@ -43,7 +43,7 @@ Index = npt.NDArray[np.intp]
 ROUNDS, SAME = 3, 0.1  # of finding slack: at most so many, or until its size hardly moves
 SMALLEST_WEIGHT = 0.02
 MOST_COUPLED = 1500
-SILENT = 0.05
+SILENT = 0.08
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,7 +16,6 @@ an order that the data tell, so that naming them in another order changes nothin
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -32,15 +31,19 @@ from graphprior.slab import Rate, Slab, Vector
 
 Codes = npt.NDArray[np.int8]
 Flags = npt.NDArray[np.bool_]
+Pairs = tuple[npt.NDArray[np.intp], ...]
 # Sweeps of n**3 multiplications that a run may cost; of these ENOUGH are kept, and more where there
 # are few variables (SMALL over their number).
-WORK, FEWEST, ENOUGH, SMALL = 1e9, 40, 300, 6000
+WORK, FEWEST, ENOUGH, SMALL = 1e9, 40, 240, 6000
+# A run settles in at most so many rounds, each as long as all before it, which are thrown away.
+ROUNDS = 3
 # Chains that start anew where two stand apart, the rows that they see first, and how often that
 # number grows until they see all.
 ANEW, FIRST_ROWS, GROWS = 6, 10.0, 10
 # Chains agree if probabilities differ by so little on average and numbers of edges by this share,
 # or, where the data leave the rate of edges open, both by so much of the spread of its draws.
 CLOSE, CLOSE_EDGES, OF_SPREAD = 0.02, 0.15, 0.5
+SAME = 0.1  # share of the edges: two chains that differ by less need no other round
 CERTAIN = 20.0  # log-odds of a pair beyond which its evidence could not be told from them
 
 
@@ -158,7 +161,7 @@ class Chains:
 
         Some sweeps find the diagonal.
         """
-        sweeps = max(self.sweeps // 4, 10)
+        sweeps = max(self.sweeps // 8, 10)
         draws, states = self._run_all(log_odds, with_rate, sweeps, burn=sweeps)
         Theta = np.mean([part.Theta for part in draws], axis=0) / len(draws[0].slabs)
         unit = np.sqrt(np.diag(Theta))
@@ -175,22 +178,26 @@ class Chains:
         whose log-odds come on top. To ``settle`` more chains are started where the two disagree.
         ``keep`` is how many sweeps of each of two chains are kept, if not as many as usual.
         """
-        rows, cols = np.nonzero(np.triu(self.free == UNKNOWN))
+        at = np.nonzero(np.triu(self.free == UNKNOWN))
         log_odds = np.clip(log_odds, -CERTAIN, CERTAIN)
         keep, here = keep or self.sweeps, self
-        # Many chains need not be kept as long.
-        keep = max(2 * keep // len(self.states), 1)
-        draws, states = here._run_all(log_odds, with_rate, keep, keep // (2 if settle else 4))
-        agree = _agree(draws, (rows, cols), with_rate)
-        if settle and not agree:
-            here = replace(self, states=self._anew(log_odds, with_rate, keep // 2))
+        if settle:
+            draws, states, agree = here._rounds(log_odds, with_rate, max(keep // 2, 1), at)
+            if not agree:
+                here = replace(self, states=self._anew(log_odds, with_rate, keep // 2))
+                # Of more chains each need not be kept as long.
+                keep = max(2 * keep // ANEW, 1)
+                draws, states = here._run_all(log_odds, with_rate, keep, keep // 2)
+                agree = _agree(draws, at, with_rate)
+        else:
+            keep = max(2 * keep // len(self.states), 1)
             draws, states = here._run_all(log_odds, with_rate, keep, keep // 4)
-            agree = _agree(draws, (rows, cols), with_rate)
+            agree = _agree(draws, at, with_rate)
         here = replace(here, states=states)
         slab = Slab(*np.mean([part.slabs.mean(axis=0) for part in draws], axis=0).tolist())
         prior = log_odds + (logit(slab.rate) if with_rate else 0.0)
         together = Draws(*(sum(parts[1:], parts[0]) for parts in zip(*draws, strict=True)))
-        told = _believe(together, (rows, cols), prior[rows, cols])
+        told = _believe(together, at, prior[at])
         # Beside the slack: of the whole an edge's own strength is this share, with an error.
         own = slab.variance / (slab.variance + self.slack)
         told = told._replace(
@@ -236,21 +243,33 @@ class Chains:
             states.append(state)
         return tuple(states)
 
+    def _rounds(
+        self, log_odds: Matrix, with_rate: bool, sweeps: int, at: Pairs
+    ) -> tuple[list[Draws], tuple[Drawn, ...], bool]:
+        """All chains, in longer and longer rounds until they say the same; and whether they do."""
+        here, burn = self, sweeps // 2
+        for done in range(ROUNDS):
+            draws, states = here._run_all(log_odds, with_rate, sweeps, burn, seed=2 + done)
+            if _agree(draws, at, with_rate, tight=True):
+                break
+            here, sweeps, burn = replace(here, states=states), 2 * sweeps, 0
+        return draws, states, _agree(draws, at, with_rate)
+
     def _run_all(
-        self, log_odds: Matrix, with_rate: bool, keep: int, burn: int
+        self, log_odds: Matrix, with_rate: bool, keep: int, burn: int, seed: int = 0
     ) -> tuple[list[Draws], tuple[Drawn, ...]]:
-        """All chains for some sweeps, those after ``burn`` summed up."""
+        """All chains for some sweeps, those after ``burn`` summed up.
+
+        Each has a generator of its own; the same data give the same draws.
+        """
         every, states = [], []
-        for state, rng in self._generators():
+        rngs = np.random.default_rng(seed).spawn(len(self.states))
+        for state, rng in zip(self.states, rngs, strict=True):
             draws = Draws.none(len(self.S), keep)
             state = self._run(rng, state, log_odds, with_rate, burn)
             states.append(self._run(rng, state, log_odds, with_rate, keep, draws))
             every.append(draws)
         return every, tuple(states)
-
-    def _generators(self) -> Iterator[tuple[Drawn, np.random.Generator]]:
-        """Each chain with a generator of its own; the same data give the same draws."""
-        return zip(self.states, np.random.default_rng(0).spawn(len(self.states)), strict=True)
 
     @cached_property
     def _order(self) -> npt.NDArray[np.intp]:
@@ -294,7 +313,7 @@ def codes(known: Matrix) -> Codes:
     return free.astype(np.int8)
 
 
-def _believe(draws: Draws, at: tuple[npt.NDArray[np.intp], ...], log_odds: Vector) -> Beliefs:
+def _believe(draws: Draws, at: Pairs, log_odds: Vector) -> Beliefs:
     """Beliefs of the pairs ``at``, which have these prior log-odds."""
     visits, p, strength, square, precision = (part[at] for part in draws[:5])
     weight = np.maximum(p, 1e-300)
@@ -305,16 +324,19 @@ def _believe(draws: Draws, at: tuple[npt.NDArray[np.intp], ...], log_odds: Vecto
     return Beliefs(logit(p) - log_odds, p, mean, variance, precision / visits, converged=False)
 
 
-def _agree(draws: list[Draws], at: tuple[npt.NDArray[np.intp], ...], with_rate: bool) -> bool:
+def _agree(draws: list[Draws], at: Pairs, with_rate: bool, tight: bool = False) -> bool:
     """Whether two halves of the chains say the same of the pairs ``at``, and of how many are edges.
 
-    Where the rate of edges is drawn, within what its spread in a chain makes of it.
+    Where the rate of edges is drawn, within what its spread in a chain makes of it. A ``tight``
+    answer would hardly change if chains ran on: where few pairs are edges it asks for more.
     """
     if not len(at[0]):
         return True
     each = [part.probabilities[at] for part in draws]
     first, second = np.mean(each[0::2], axis=0), np.mean(each[1::2], axis=0)
     spread = np.mean([part.slabs[:, 1].std() for part in draws]) if with_rate else 0.0
-    apart, whole = abs(first.sum() - second.sum()), (first.sum() + second.sum()) / 2
-    most = max(CLOSE_EDGES * max(whole, 5.0), OF_SPREAD * spread * len(first))
-    return bool(np.abs(first - second).mean() <= max(CLOSE, OF_SPREAD * spread) and apart <= most)
+    edges, pairs = max((first.sum() + second.sum()) / 2, 5.0), len(first)
+    close = min(CLOSE, SAME * edges / pairs) if tight else CLOSE
+    gap, apart = np.abs(first - second).mean(), abs(first.sum() - second.sum())
+    by_rate = OF_SPREAD * spread
+    return bool(gap <= max(close, by_rate) and apart <= max(CLOSE_EDGES * edges, by_rate * pairs))

@@ -24,8 +24,10 @@ LEAST = 1e-15
 USUAL, SPREAD, WEAK = 0.05, 0.7, 0.5
 FLATTEST, SHARPEST = 1e-4, 0.97  # humps
 ONE_SIGN = 1e-3
-SLAB_STEPS = 6
-MOST_TOGETHER = 60  # edges of a variable whose strengths are integrated out together
+# The slab is drawn so often in a sweep, each time by so many steps: edges and slab follow each
+# other, and drawn once a sweep they need three times as many sweeps to forget where they were.
+SLAB_DRAWS, SLAB_STEPS = 5, 6
+MOST_TOGETHER = 30  # edges of a variable whose strengths are integrated out together
 SUMS = {"reassoc", "contract", "nsz", "arcp"}  # terms of sums may be added in any order
 
 
@@ -34,7 +36,7 @@ def many_sweeps(  # type: ignore[no-untyped-def]
     rng, names, Theta, edges, S, k, free, unknown, share, offset, learn_rate, slab, learn_slab,
     rate, slack, visits, p, strength, square, precision, total, slabs,
 ):  # fmt: skip
-    """Sweeps over all entries, each with a draw of the slab (variance, rate, hump, positive)."""
+    """Sweeps over all entries, in which the slab (variance, rate, hump, positive) is drawn too."""
     n, sweeps = len(S), len(slabs)
     log_odds = offset.copy()
     # Fixed for the run: were it chosen by the edges that it draws, the draws would not be exact.
@@ -47,25 +49,28 @@ def many_sweeps(  # type: ignore[no-untyped-def]
     for done in range(sweeps):
         if done % REFRESH == 0:
             W[:] = np.linalg.inv(Theta)
-        if learn_rate:
-            log_odds[:] = offset + np.log(slab[1] / (1 - slab[1]))
-        _sweep(
-            rng, names, rng.permutation(n), together, Theta, W, edges, S, k, free, share, log_odds,
-            slab, slack, visits, p, strength, square, precision,
-        )  # fmt: skip
-        count, found, asked = 0, 0, 0
-        for i in range(n):
-            for j in range(i):
-                asked += unknown[i, j] == UNKNOWN
-                if edges[i, j]:
-                    strengths[count] = Theta[i, j]
-                    count += 1
-                    found += unknown[i, j] == UNKNOWN
-        if learn_slab:
-            _draw_slab(rng, strengths[:count], slab, slack)
-        if learn_rate:
-            drawn = rng.beta(rate[0] + found, rate[1] + asked - found)
-            slab[1] = min(max(drawn, LEAST), 1 - LEAST)
+        order = rng.permutation(n)
+        for part in range(SLAB_DRAWS):
+            if learn_rate:
+                log_odds[:] = offset + np.log(slab[1] / (1 - slab[1]))
+            _sweep(
+                rng, names, order[part * n // SLAB_DRAWS : (part + 1) * n // SLAB_DRAWS], together,
+                Theta, W, edges, S, k, free, share, log_odds, slab, slack, visits, p, strength,
+                square, precision,
+            )  # fmt: skip
+            count, found, asked = 0, 0, 0
+            for i in range(n):
+                for j in range(i):
+                    asked += unknown[i, j] == UNKNOWN
+                    if edges[i, j]:
+                        strengths[count] = Theta[i, j]
+                        count += 1
+                        found += unknown[i, j] == UNKNOWN
+            if learn_slab:
+                _draw_slab(rng, strengths[:count], slab, slack)
+            if learn_rate:
+                drawn = rng.beta(rate[0] + found, rate[1] + asked - found)
+                slab[1] = min(max(drawn, LEAST), 1 - LEAST)
         slabs[done] = slab
         total += Theta
 
@@ -75,7 +80,7 @@ def _sweep(  # type: ignore[no-untyped-def]
     rng, names, order, together, Theta, W, edges, S, k, free, share, log_odds, slab, slack,
     visits, p, strength, square, precisions,
 ):  # fmt: skip
-    """Draw every entry of Theta once from each of its two columns, in place; W is its inverse.
+    """Draw the columns of Theta at ``order``, in place; W is its inverse.
 
     Strengths of a column are integrated out while it is drawn which of them are edges. With
     slack all entries have strengths, with very many edges that costs too much, and where pairs

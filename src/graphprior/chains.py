@@ -8,9 +8,10 @@ How strong edges are (`Slab`: size, shape, sign) and how common is drawn with th
 that probabilities are averages over what is not known of it.
 
 Two chains start apart: one with no edge, one with every pair an edge, at a first estimate of
-Theta. Where both say the same they have forgotten their start. Where they do not, several graphs
-may fit, between which chains hardly move. Then more chains start, of which each sees the data
-gradually, and their mean is taken: where they end apart it is cautious. Variables are visited in
+Theta. They run in rounds, each as long as all before it, until both say the same: then they have
+forgotten their start. Where they do not, several graphs may fit, between which chains hardly move.
+Then more chains start, of which each sees the data gradually, and their mean is taken: where they
+end apart it is cautious. Variables are visited in
 an order that the data tell, so that naming them in another order changes nothing.
 """
 

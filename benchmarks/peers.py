@@ -10,7 +10,7 @@ decision.
 
 PartialGGM        prior=None, engine "direct"; an edge where the probability is .5.
 BDgraph           bdgraph(method = "ggm", algorithm = "bdmcmc", cores = 1), 5000 iterations, its
-                  default (4000 where n = 100: 5000 take more than a minute); an edge where the
+                  default (2500 where n = 100: 5000 take more than a minute); an edge where the
                   probability is .5. Nothing known: its default g.prior of .2. Half known: g.prior
                   of 0 and 1 for known pairs, and for the others the rate that PartialGGM guesses
                   from the known ones. It neither centres nor scales and assumes unit scale, so
@@ -66,8 +66,8 @@ from graphprior.work import Place, do, journal
 STRENGTHS = ("wishart", "uniform", "g-wishart")
 KNOWN = ("nothing", "half")
 RATIOS = (1, 5)
-PROBLEMS = {20: 6, 50: 3}
-ITERATIONS = {20: 5000, 50: 5000, 100: 4000}
+PROBLEMS = {20: 6, 50: 3, 100: 2}
+ITERATIONS = {20: 5000, 50: 5000, 100: 2500}
 SUBSAMPLES = 20  # of stars, its default
 QUICK_PROBLEMS = {20: 2}
 QUICK_ITERATIONS = {20: 500}

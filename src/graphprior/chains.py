@@ -35,7 +35,7 @@ Flags = npt.NDArray[np.bool_]
 Pairs = tuple[npt.NDArray[np.intp], ...]
 # Sweeps of n**3 multiplications that a run may cost; of these ENOUGH are kept, and more where there
 # are few variables (SMALL over their number).
-WORK, FEWEST, ENOUGH, SMALL = 1e9, 40, 240, 6000
+WORK, FEWEST, ENOUGH, SMALL = 1e9, 40, 240, 3000
 # A run settles in at most so many rounds, each as long as all before it, which are thrown away.
 ROUNDS = 3
 # Chains that start anew where two stand apart, the rows that they see first, and how often that

@@ -26,6 +26,7 @@ import numpy.typing as npt
 from scipy.special import logit
 
 from graphprior.columns import ABSENT, EDGE, LEAST, REFRESH, UNKNOWN, USUAL, many_sweeps
+from graphprior.errors import GraphPriorError
 from graphprior.graphs import Matrix, Problem
 from graphprior.linalg import is_definite
 from graphprior.slab import Rate, Slab, Vector
@@ -294,6 +295,11 @@ class Chains:
                 self.free if free is None else free, self.free, self.share, log_odds, with_rate,
                 slab, not self.fixed, np.array(self.rate), self.slack, *part,
             )  # fmt: skip
+        if not np.isfinite(Theta).all():
+            raise GraphPriorError(
+                "drawing the precision matrix overflowed: some columns are almost exactly sums of "
+                "others; leave one of these out"
+            )
         return Drawn(Theta, edges, Slab(*slab.tolist()))
 
 

@@ -189,7 +189,9 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         table = X if hasattr(X, "columns") else checked
         self.problem_ = Problem.create(table, known, beliefs, self.missing, self.rows)
         prior = (
-            None if self.variant == "LL" else resolve_prior(self.prior, self.problem_, self.density)
+            None
+            if self.variant == "LL"
+            else resolve_prior(self.prior, self.problem_, self.density, self._is_random)
         )
         refuse_too_large(self.problem_.n, self.n_samples, prior)
         self.prior_card_ = getattr(prior, "card", None)
@@ -237,6 +239,11 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         plug_in = self.engine == "langevin" and self.likelihood in (None, "plug-in")
         return "plug-in" if plug_in else "marginal"
 
+    @property
+    def _is_random(self) -> bool:
+        """Whether which pairs are unknown says nothing of whether they are edges."""
+        return self.hidden == "at random"
+
     def _data(self, problem: Problem) -> Evidence | PrecisionEstimate | None:
         """What the data say, in the form that the likelihood chosen takes."""
         if self.variant == "LPr":
@@ -245,7 +252,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return constrained_mle(problem, self.assume_centered)
         if self.engine == "langevin":
             refuse_coupled(problem)
-        rate = rate_prior(problem.known, at_random=self.hidden == "at random")
+        rate = rate_prior(problem.known, self._is_random)
         return data_evidence(problem, self.assume_centered, slack=self.slack, rate=rate)
 
     def _prior(
@@ -316,3 +323,5 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             **({} if data is None else (self.evidence_ or data).facts()),
             **posterior.diagnostics,
         }
+        if not isinstance(self.prior_used_, LearnedRate):
+            self.diagnostics_.pop("edge_rate", None)  # of the data alone, before the prior

@@ -1,0 +1,248 @@
+"""Write the tables of README and docs anew from committed results.
+
+    python scripts/tables.py
+
+A table stands between `<!-- table NAME -->` and `<!-- end -->`; the text around it names the
+command that measured it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from graphprior.experiments.published import best
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "results"
+PAGES = ("README.md", "docs/measured.md", "docs/calibration.md")
+FIGURES = {
+    "grids-10": "grids, 10% unknown",
+    "grids-20": "grids, 20% unknown",
+    "ba-10": "dual Barabasi-Albert, 10% unknown",
+    "egonets-50": "ego-nets, 50% unknown",
+    "egonets-full": "ego-nets, all unknown",
+    "ergm": "ERGM, 30 pairs unknown",
+}
+KINDS = {
+    "uniform": "never weak: ±[.2, .6]",
+    "wishart": "masked Wishart",
+    "factor": "three factors, a quarter of all pairs",
+}
+
+
+def markdown(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
+    """A table."""
+    heads = list(heads)
+    lines = [f"| {' | '.join(heads)} |", "|" + "---|" * len(heads)]
+    lines += [f"| {' | '.join(str(value) for value in row)} |" for row in rows]
+    return "\n".join(lines)
+
+
+def short(value: float, digits: int = 3) -> str:
+    """A number for a table: .963, 1.02, or 12."""
+    text = f"{value:.{digits}f}"
+    return text.replace("0.", ".", 1) if text.startswith(("0.", "-0.")) else text
+
+
+def benchmark(name: str) -> pd.DataFrame:
+    """The rows of a benchmark."""
+    return pd.DataFrame(json.loads((RESULTS / "benchmarks" / f"{name}.json").read_text())["rows"])
+
+
+def curve(figure: str, method: str) -> dict[float, float]:
+    """Our values of a figure by x."""
+    table = pd.read_csv(RESULTS / figure / "summary.csv")
+    rows = table[table["method"] == method]
+    return dict(zip(rows["x"], rows["value"], strict=True))
+
+
+def figures_in_short() -> str:
+    """The first and the last point of each figure."""
+    rows = []
+    for name, title in FIGURES.items():
+        ours, theirs = curve(name, "direct"), best(name)
+        ends = (min(ours), max(ours))
+        rows.append([
+            f"[{title}](docs/experiments.md)", f"`{name}`",
+            *(f"{short(ours[x])} ({short(theirs[x])})" for x in ends),
+        ])  # fmt: skip
+    return markdown(["graphs", "figure", "fewest observations", "most observations"], rows)
+
+
+def figures() -> str:
+    """All points of each figure, by engine."""
+    rows = []
+    for name, title in FIGURES.items():
+        ours = {method: curve(name, method) for method in ("direct", "gibbs")}
+        theirs = best(name)
+        rows += [
+            [title if i == 0 else "", f"{x:g}", *(short(c[x]) for c in ours.values()),
+             short(theirs[x])]
+            for i, x in enumerate(sorted(ours["direct"]))
+        ]  # fmt: skip
+    return markdown(["graphs", "x", "`direct`", "`gibbs`", "best published"], rows)
+
+
+def passes() -> str:
+    """CPU seconds of one problem."""
+    rows = benchmark("passes")
+    found = rows[rows["what"].str.startswith("engine")]
+    each = zip(found["what"], found["cpu_seconds"], strict=True)
+    return markdown(
+        ["problem", "CPU seconds"],
+        ([what.replace("engine ", ""), f"{seconds:.2f}"] for what, seconds in each),
+    )
+
+
+def real_tables() -> str:
+    """Edges found in real tables with nothing known, and seconds."""
+    rows = benchmark("sizes")
+    rows = rows[~rows["kind"].isin(list(KINDS))]
+    return markdown(
+        ["table", "variables", "rows", "edges", "expected edges", "settled", "CPU seconds"],
+        (
+            [r["kind"], r["n"], r["k"], int(r["edges"]), f"{r['expected_edges']:.0f}",
+             "yes" if r["settled"] else "no: it says so", f"{r['median_cpu_seconds']:.1f}"]
+            for r in rows.to_dict("records")
+        ),
+    )  # fmt: skip
+
+
+def sizes() -> str:
+    """Simulated problems from 20 to 100 variables."""
+    rows = benchmark("sizes")
+    rows = rows[rows["kind"].isin(list(KINDS)) & rows["n"].isin([20, 50, 55, 56, 64, 100])]
+    keys = ["kind", "known", "k_per"]
+    rows = rows.assign(k_per=(rows["k"] / rows["n"]).round().astype(int))
+    rows = rows[rows["k_per"].isin([2, 10, 20])]
+    lines = []
+    for (kind, known, ratio), part in rows.groupby(keys, sort=False):
+        by = part.set_index("n")
+        for what, digits in (("expected_over_true", 2), ("f1", 2), ("median_cpu_seconds", 1)):
+            title = {"expected_over_true": "expected/true edges", "f1": "F1"}.get(what, "seconds")
+            lines.append([
+                KINDS[kind], known, f"{ratio}n", title,
+                *(short(by[what].get(n, float("nan")), digits) for n in (20, 50, 55, 56, 64, 100)),
+            ])  # fmt: skip
+    heads = ["strengths", "known", "rows", "what", *(f"n = {n}" for n in (20, 50, 55, 56, 64, 100))]
+    return markdown(heads, lines)
+
+
+def held_out() -> str:
+    """Log-likelihood of held-out rows of real tables."""
+    rows = benchmark("held-out")
+    wide = rows.pivot_table("nats", ["table", "n", "k"], "method", sort=False)
+    lines = []
+    for (table, n, k), values in wide.iterrows():
+        each = [short(v) if v < values.max() else f"**{short(v)}**" for v in values]
+        lines.append([table, n, k, *each])
+    return markdown(["table", "variables", "rows", *wide.columns], lines)
+
+
+def peers() -> str:
+    """Ours beside BDgraph, GraphicalLassoCV and huge: means over cells."""
+    rows = benchmark("peers")
+    for name in ("auc", "bits", "f1"):
+        rows[name] = pd.to_numeric(rows[name], errors="coerce")
+    lines = []
+    for (n, known), part in rows.groupby(["n", "known"], sort=True):
+        for method, mine in part.groupby("method", sort=False):
+            bits = mine["bits"].mean()
+            lines.append([
+                n, known, method, short(mine["auc"].mean()), short(mine["f1"].mean()),
+                "-" if pd.isna(bits) else short(bits), f"{mine['cpu_seconds'].median():.2f}",
+            ])  # fmt: skip
+    return markdown(["variables", "known", "method", "AUC", "F1", "bits", "CPU seconds"], lines)
+
+
+def wrong_prior() -> str:
+    """Certain pairs that are wrong under a prior that does not fit."""
+    rows = benchmark("wrong_prior")
+    return markdown(
+        ["variables", "rows", "prior", "certain", "wrong", "wrong without a note", "bits"],
+        (
+            [r["n"], r["k"], r["prior"], r["certain"], r["wrong"], r["wrong_without_a_note"],
+             short(r["bits"])]
+            for r in rows.to_dict("records")
+        ),
+    )  # fmt: skip
+
+
+def shapes() -> str:
+    """What is not known of rate and shape costs."""
+    rows = benchmark("shapes")
+    lines = []
+    for (kind, n, k), part in rows.groupby(["kind", "n", "k"], sort=False):
+        by = part.set_index("told")
+        cells = [
+            f"{by['expected_over_true'][told]:.2f} ({short(by['bits'][told])})"
+            for told in ("nothing", "rate", "rate and shape")
+        ]
+        lines.append([KINDS[kind], n, k, *cells])
+    heads = [
+        "strengths",
+        "variables",
+        "rows",
+        "nothing given",
+        "rate given",
+        "rate and shape given",
+    ]
+    return markdown(heads, lines)
+
+
+def calibration() -> str:
+    """Medians over the cells of the standing benchmark, engine `direct`."""
+    table = pd.read_csv(RESULTS / "benchmarks" / "calibration" / "table.csv")
+    table = table[(table["columns"] == "gaussian") & (table["engine"] == "direct")]
+    lines = []
+    for (known, strength), part in table.groupby(["known", "strength"]):
+        middle = part[["expected_over_true", "calibration_error", "by_chance"]].median()
+        lines.append([
+            known, strength, len(part), f"{middle['expected_over_true']:.2f}",
+            short(middle["calibration_error"]), short(middle["by_chance"]),
+        ])  # fmt: skip
+    heads = ["known", "strengths", "cells", "expected/true edges", "calibration error", "by chance"]
+    return markdown(heads, lines)
+
+
+def calibration_lines() -> str:
+    """The summary of the standing benchmark."""
+    told = json.loads((RESULTS / "benchmarks" / "calibration" / "run.json").read_text())
+    return "\n".join(f"- {line}" for line in told["summary"])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "figures in short": figures_in_short,
+    "figures": figures,
+    "passes": passes,
+    "real tables": real_tables,
+    "sizes": sizes,
+    "held out": held_out,
+    "peers": peers,
+    "wrong prior": wrong_prior,
+    "shapes": shapes,
+    "calibration": calibration,
+    "calibration in words": calibration_lines,
+}
+PLACE = re.compile(r"(<!-- table ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def filled(page: str) -> str:
+    """A page with its tables as the results have them."""
+    return PLACE.sub(lambda m: f"{m[1]}\n{TABLES[m[2]]()}\n\n{m[3]}", page)
+
+
+def main() -> None:
+    """All pages."""
+    for name in PAGES:
+        path = ROOT / name
+        path.write_text(filled(path.read_text("utf-8")), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

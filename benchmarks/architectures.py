@@ -15,12 +15,12 @@ from record import save
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from graphprior.datasets import dual_barabasi_albert, egonets, ergm_graphs, grids
-from graphprior.prior.cross_entropy import CrossEntropy
-from graphprior.prior.edp_gnn import count_parameters
-from graphprior.prior.network import EvidenceNetworkConfig
-from graphprior.prior.pairs import pair_index
-from graphprior.prior.training import TrainingConfig, TrainingState, train
+from graphprior.paper.datasets import dual_barabasi_albert, egonets, ergm_graphs, grids
+from graphprior.priors.networks.edp_gnn import count_parameters
+from graphprior.priors.networks.evidence_network import EvidenceNetworkConfig
+from graphprior.priors.networks.pairs import pair_index
+from graphprior.priors.training.cross_entropy import CrossEntropy
+from graphprior.priors.training.training import TrainingConfig, TrainingState, train
 
 FAMILIES = {
     "egonets": (lambda: egonets("train"), 32),

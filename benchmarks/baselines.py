@@ -12,12 +12,14 @@ import sys
 import numpy as np
 from record import save
 
-from graphprior.baselines.protocol import Setting
-from graphprior.baselines.registry import factory
-from graphprior.datasets import dual_barabasi_albert
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, Problem, hide
-from graphprior.metrics import auc, on_unknown
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide
+from graphprior.paper.baselines.protocol import Setting
+from graphprior.paper.baselines.registry import factory
+from graphprior.paper.datasets import dual_barabasi_albert
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import auc, on_unknown
+from graphprior.types import Matrix
 
 METHODS = ["TIGER", "GraphSAGE", "GLassoCV", "BDgraph"]
 

@@ -50,13 +50,13 @@ from matplotlib.figure import Figure
 from record import COMMIT, RESULTS
 from scipy.stats import kstest
 
-from graphprior.datasets import data_folder
-from graphprior.graphs import Matrix
-from graphprior.metrics import reliability
+from graphprior.batch.work import Journal, Place, do, journal
+from graphprior.io.atomic import write_whole
+from graphprior.io.provenance import machine, versions
+from graphprior.paper.datasets import data_folder
 from graphprior.plots import plot_bins
-from graphprior.prior.store import write_whole
-from graphprior.provenance import machine, versions
-from graphprior.work import Journal, Place, do, journal
+from graphprior.results.metrics import reliability
+from graphprior.types import Matrix
 
 COMMAND = "GRAPHPRIOR_DATA=... OMP_NUM_THREADS=1 python benchmarks/calibration.py"
 BUILD = Path(__file__).parent.parent / "build"

@@ -13,14 +13,15 @@ from calibration_cells import SEED, Cell
 from record import cpu_seconds
 
 from graphprior import PartialGGM
-from graphprior.datasets import egonets
-from graphprior.datasets.registry import family
 from graphprior.errors import GraphPriorError, notes
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, hide, nothing_known, unvech, vech
-from graphprior.metrics import auc, f1, on_unknown
-from graphprior.prior.exact import IndependentEdges, StochasticBlocks
-from graphprior.provenance import commit
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide, nothing_known, unvech, vech
+from graphprior.io.provenance import commit
+from graphprior.paper.datasets import egonets
+from graphprior.paper.datasets.registry import family
+from graphprior.priors.exact import IndependentEdges, StochasticBlocks
+from graphprior.results.metrics import auc, f1, on_unknown
+from graphprior.types import Matrix
 
 ENGINES = ("direct", "gibbs")
 GROUPS = 3

@@ -20,8 +20,9 @@ import pandas as pd
 from record import save
 
 from graphprior.errors import GraphPriorError
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, hide, pairs
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide, pairs
+from graphprior.types import Matrix
 
 PROGRAM = [sys.executable, "-c", "from graphprior.cli.main import main; main()"]
 

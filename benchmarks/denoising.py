@@ -20,11 +20,11 @@ from record import save
 from torch import Tensor
 
 from graphprior import load_prior
-from graphprior.datasets.registry import family
-from graphprior.noise import Schedule, perturb
-from graphprior.prior.exact import IndependentEdges
-from graphprior.prior.protocol import Prior
-from graphprior.prior.score_matching import mean_over_pairs, score_matching_loss
+from graphprior.paper.datasets.registry import family
+from graphprior.priors.exact import IndependentEdges
+from graphprior.priors.noise import Schedule, perturb
+from graphprior.priors.protocol import Prior
+from graphprior.priors.training.score_matching import mean_over_pairs, score_matching_loss
 
 FAMILIES = {
     "grids": "grids-edp-gnn",

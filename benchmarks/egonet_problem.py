@@ -10,15 +10,17 @@ schedule that the package uses unless told otherwise.
 import numpy as np
 from record import cpu_seconds, peak_megabytes, save
 
-from graphprior.covariance import constrained_mle
-from graphprior.datasets import egonets
 from graphprior.engines.langevin import sample_graphs
 from graphprior.engines.posterior import Posterior
-from graphprior.ggm import PlugInLikelihood, simulate_observations, simulate_precision
-from graphprior.graphs import Problem, hide
-from graphprior.noise import Schedule
-from graphprior.prior.protocol import Prior
-from graphprior.prior.store import load_prior
+from graphprior.evidence.plug_in import PlugInLikelihood
+from graphprior.evidence.precision import constrained_mle
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide
+from graphprior.paper.datasets import egonets
+from graphprior.priors.noise import Schedule
+from graphprior.priors.protocol import Prior
+from graphprior.priors.store import load_prior
+from graphprior.problem.problem import Problem
 
 
 def drawn(

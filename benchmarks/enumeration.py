@@ -22,12 +22,14 @@ from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import sample
 from graphprior.engines.langevin import sample_graphs
 from graphprior.engines.posterior import Posterior
-from graphprior.evidence import Evidence, data_evidence
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, Problem, vech
-from graphprior.marginal import MarginalLikelihood
-from graphprior.prior.exact import FiniteGraphs, all_graphs
-from graphprior.slab import Slab
+from graphprior.evidence.evidence import Evidence, data_evidence
+from graphprior.evidence.marginal import MarginalLikelihood
+from graphprior.evidence.slab import Slab
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import vech
+from graphprior.priors.exact import FiniteGraphs, all_graphs
+from graphprior.problem.problem import Problem
+from graphprior.types import Matrix
 
 sys.path.append(str(Path(__file__).parent.parent / "tests"))
 from exact_graphs import log_marginals

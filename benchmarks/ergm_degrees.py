@@ -10,9 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from record import commit
 
-from graphprior.datasets import ergm_graphs
-from graphprior.graphs import vech
-from graphprior.statistics import degree_histogram
+from graphprior.graphs.matrices import vech
+from graphprior.graphs.statistics import degree_histogram
+from graphprior.paper.datasets import ergm_graphs
 
 OUT = Path(__file__).parent.parent / "results" / "ergm-degrees"
 

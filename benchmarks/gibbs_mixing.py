@@ -19,12 +19,13 @@ import numpy as np
 from record import save
 
 from graphprior import Sweeps, load_prior
-from graphprior.datasets import egonets
 from graphprior.engines import gibbs
-from graphprior.evidence import data_evidence
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Problem, hide
-from graphprior.metrics import on_unknown
+from graphprior.evidence.evidence import data_evidence
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide
+from graphprior.paper.datasets import egonets
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import on_unknown
 
 LONG = 200
 EXACT = Sweeps(reveal=None, burn_in=5, keep=60, blocks=None)

@@ -26,8 +26,8 @@ from sklearn.covariance import GraphicalLassoCV, LedoitWolf
 
 from graphprior import PartialGGM
 from graphprior.errors import notes
-from graphprior.graphs import Matrix
-from graphprior.transforms import Transform
+from graphprior.observations.transforms import Transform
+from graphprior.types import Matrix
 
 RATIOS = (2, 5, 10, 20)
 LARGEST = 60  # variables: each table is used at one size

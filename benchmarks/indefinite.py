@@ -12,12 +12,15 @@ import torch
 from problems import egonet_models
 from record import save
 
-from graphprior.covariance import constrained_mle
 from graphprior.engines.langevin import annealed_langevin, project
-from graphprior.ggm import PlugInLikelihood, simulate_observations
-from graphprior.graphs import Matrix, Problem, hide, unknown_mask
-from graphprior.metrics import auc, on_unknown
-from graphprior.noise import Schedule
+from graphprior.evidence.plug_in import PlugInLikelihood
+from graphprior.evidence.precision import constrained_mle
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import hide, unknown_mask
+from graphprior.priors.noise import Schedule
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import auc, on_unknown
+from graphprior.types import Matrix
 
 RULES = {"tangent below 0.2": 0.2, "plain inverse": None}
 

@@ -15,9 +15,10 @@ import numpy as np
 from record import peak_megabytes, save
 
 from graphprior import PartialGGM, load_prior
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, hide, unvech, vech
-from graphprior.metrics import auc, f1, on_unknown
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide, unvech, vech
+from graphprior.results.metrics import auc, f1, on_unknown
+from graphprior.types import Matrix
 
 SIZES = "49,100,196,400,1000"
 

@@ -21,11 +21,12 @@ from record import save
 from graphprior import load_prior
 from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
-from graphprior.evidence import Slab, data_evidence
-from graphprior.experiments.registry import experiment
-from graphprior.graphs import Problem
-from graphprior.metrics import METRICS, calibration_error, on_unknown, split_metric
-from graphprior.prior.exact import IndependentEdges
+from graphprior.evidence.evidence import data_evidence
+from graphprior.evidence.slab import Slab
+from graphprior.paper.experiments.registry import experiment
+from graphprior.priors.exact import IndependentEdges
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import METRICS, calibration_error, on_unknown, split_metric
 
 # A pass for each pair of each sweep: a few graphs tell enough, pair by pair.
 ONE_BY_ONE_GRAPHS = 12

@@ -23,13 +23,13 @@ from joblib import Parallel, delayed
 from record import save
 
 from graphprior import load_prior
-from graphprior.covariance import constrained_mle
 from graphprior.engines.langevin import sample_graphs
-from graphprior.experiments.registry import experiment
-from graphprior.experiments.spec import Spec
-from graphprior.ggm import DEFAULT_FLOOR, PlugInLikelihood
-from graphprior.metrics import METRICS, THRESHOLDS, auc, on_unknown
-from graphprior.noise import Schedule
+from graphprior.evidence.plug_in import DEFAULT_FLOOR, PlugInLikelihood
+from graphprior.evidence.precision import constrained_mle
+from graphprior.paper.experiments.registry import experiment
+from graphprior.paper.experiments.spec import Spec
+from graphprior.priors.noise import Schedule
+from graphprior.results.metrics import METRICS, THRESHOLDS, auc, on_unknown
 
 # The paper's network in each figure.
 PAPER = {"grids-10": "edp-gnn", "ergm": "edp-gnn 1000"}

@@ -17,10 +17,10 @@ import torch
 from record import cpu_seconds, save
 
 from graphprior import PartialGGM, load_prior
-from graphprior.datasets import dual_barabasi_albert
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import hide
-from graphprior.prior.network import GLOBALS, INPUTS, PARITY, EvidenceNetwork
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide
+from graphprior.paper.datasets import dual_barabasi_albert
+from graphprior.priors.networks.evidence_network import GLOBALS, INPUTS, PARITY, EvidenceNetwork
 
 
 def median_seconds(*works: Callable[[], object], repeats: int = 40) -> list[float]:

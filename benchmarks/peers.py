@@ -53,15 +53,17 @@ from sizes import truth
 
 import graphprior
 from graphprior import PartialGGM
-from graphprior.baselines.sklearn_cv import cross_validated_precision
-from graphprior.covariance import standardise
+from graphprior.batch.work import Place, do, journal
 from graphprior.errors import GraphPriorError, notes
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import Matrix, Problem, hide
-from graphprior.linalg import partial_correlations
-from graphprior.metrics import auc, f1, on_unknown
-from graphprior.slab import rate_prior
-from graphprior.work import Place, do, journal
+from graphprior.evidence.precision import standardise
+from graphprior.evidence.slab import rate_prior
+from graphprior.gaussian.linalg import partial_correlations
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import hide
+from graphprior.paper.baselines.sklearn_cv import cross_validated_precision
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import auc, f1, on_unknown
+from graphprior.types import Matrix
 
 STRENGTHS = ("wishart", "uniform", "g-wishart")
 KNOWN = ("nothing", "half")

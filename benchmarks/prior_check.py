@@ -13,10 +13,10 @@ from pathlib import Path
 
 from record import COMMIT
 
-from graphprior.datasets import data_folder, egonets
-from graphprior.graphsets import read_npz
+from graphprior.graphs.statistics import graph_statistics, histogram_distance
+from graphprior.io.graph_sets import read_npz
+from graphprior.paper.datasets import data_folder, egonets
 from graphprior.plots import plot_degree_histograms
-from graphprior.statistics import graph_statistics, histogram_distance
 
 OUT = Path(__file__).parent.parent / "results" / "egonets-prior"
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from graphprior.datasets import egonets
 from graphprior.errors import GraphPriorError
-from graphprior.ggm import simulate_precision
-from graphprior.graphs import Matrix
+from graphprior.gaussian.simulate import simulate_precision
+from graphprior.paper.datasets import egonets
+from graphprior.types import Matrix
 
 
 def egonet_models(R: int, rng: np.random.Generator) -> list[tuple[Matrix, Matrix]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from graphprior.provenance import commit, machine, versions
+from graphprior.io.provenance import commit, machine, versions
 
 RESULTS = Path(__file__).parent.parent / "results" / "benchmarks"
 

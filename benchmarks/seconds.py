@@ -17,12 +17,12 @@ from typing import Any
 import torch
 from record import save
 
-from graphprior.baselines.protocol import Penalty
-from graphprior.experiments.methods import missing
-from graphprior.experiments.registry import experiment
-from graphprior.experiments.spec import Spec
-from graphprior.experiments.tuning import TUNED
-from graphprior.experiments.units import solve, solve_unit
+from graphprior.paper.baselines.protocol import Penalty
+from graphprior.paper.experiments.methods import missing
+from graphprior.paper.experiments.registry import experiment
+from graphprior.paper.experiments.spec import Spec
+from graphprior.paper.experiments.tuning import TUNED
+from graphprior.paper.experiments.units import solve, solve_unit
 
 FIGURES = {"grids-10": 0.85, "egonets-50": 0.85, "egonets-full": 5.6, "egonets-sweep": 0.5}
 FITTED = Path(__file__).parent.parent / "results"

@@ -15,13 +15,15 @@ import numpy as np
 from record import save
 from sizes import KINDS, truth
 
-from graphprior.chains import Beliefs
-from graphprior.evidence import data_evidence
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import Matrix, Problem, vech
-from graphprior.linalg import partial_correlations
-from graphprior.metrics import f1
-from graphprior.slab import Rate, Slab
+from graphprior.evidence.chains import Beliefs
+from graphprior.evidence.evidence import data_evidence
+from graphprior.evidence.slab import Rate, Slab
+from graphprior.gaussian.linalg import partial_correlations
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import vech
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import f1
+from graphprior.types import Matrix
 
 SURE = 1e6  # pairs seen: the rate is as good as known
 

@@ -21,9 +21,10 @@ from sklearn.datasets import load_breast_cancer
 
 from graphprior import PartialGGM
 from graphprior.errors import GraphPriorError, notes
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix, hide
-from graphprior.metrics import f1
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide
+from graphprior.results.metrics import f1
+from graphprior.types import Matrix
 
 KINDS = ("uniform", "wishart", "factor")
 
@@ -98,6 +99,7 @@ def tables() -> list[tuple[str, Matrix]]:
     for n in (40, 50, 55, 56, 60, 80, 120):
         found.append(("shares", shares.iloc[:, :n].to_numpy()))
     events = pd.read_csv(Path(folder) / "danube" / "events.csv").select_dtypes("number")
+    events = events.drop(columns="year")
     found.append(("river stations", events.dropna(axis=1).to_numpy()))
     items = pd.read_csv(Path(folder) / "questionnaire" / "items.csv").select_dtypes("number")
     found.append(("questionnaire", items.dropna(axis=0).to_numpy(dtype=float)))

@@ -14,8 +14,8 @@ import warnings
 import numpy as np
 from record import cpu_seconds, save
 
-from graphprior.evidence import data_evidence
-from graphprior.experiments.registry import experiment
+from graphprior.evidence.evidence import data_evidence
+from graphprior.paper.experiments.registry import experiment
 
 FIGURES = ("egonets-50", "grids-10", "grids-20", "ba-10", "ergm")
 TIMED = 10

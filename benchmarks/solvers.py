@@ -19,11 +19,13 @@ from record import cpu_seconds, save
 from skglm.covariance import GraphicalLasso
 from sklearn.covariance import graphical_lasso
 
-from graphprior.bootstrap import bootstrapped_glasso, correlation
-from graphprior.covariance import penalty_matrix
-from graphprior.ggm import simulate_observations
-from graphprior.glasso import kkt_residual, weighted_glasso
-from graphprior.graphs import Matrix, Problem, hide
+from graphprior.engines.bootstrap import bootstrapped_glasso, correlation
+from graphprior.evidence.precision import penalty_matrix
+from graphprior.gaussian.glasso import kkt_residual, weighted_glasso
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import hide
+from graphprior.problem.problem import Problem
+from graphprior.types import Matrix
 
 SIZES = [(50, 25), (50, 500), (200, 100), (200, 2000), (500, 250)]
 HARD = 2.0  # on the correlation scale any penalty from 2 on is the hard constraint

@@ -13,12 +13,12 @@ import numpy as np
 from record import cpu_seconds, save
 from skglm.experimental.sqrt_lasso import SqrtLasso
 
-from graphprior.baselines.tiger import square_root_lasso, tiger_penalty
-from graphprior.bootstrap import correlation
-from graphprior.covariance import standardise
-from graphprior.datasets import dual_barabasi_albert
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix
+from graphprior.engines.bootstrap import correlation
+from graphprior.evidence.precision import standardise
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.paper.baselines.tiger import square_root_lasso, tiger_penalty
+from graphprior.paper.datasets import dual_barabasi_albert
+from graphprior.types import Matrix
 
 SMALLEST = 1e-2  # residual below which others count a variable as explained
 

@@ -10,10 +10,10 @@ import numpy as np
 from problems import egonet_models
 from record import save
 
-from graphprior.estimate import PartialGGM
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import hide, unknown_mask
-from graphprior.metrics import auc, f1, on_unknown
+from graphprior.estimator import PartialGGM
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import hide, unknown_mask
+from graphprior.results.metrics import auc, f1, on_unknown
 
 THRESHOLDS = np.arange(0.1, 1.05, 0.1)
 

@@ -17,8 +17,8 @@ from record import save
 
 from graphprior import PartialGGM
 from graphprior.errors import notes
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import vech
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import vech
 
 SIZES, RATIOS = (12, 20), (1, 2, 5, 20)
 PRIORS = {"none": None, "egonets": "egonets"}

@@ -28,25 +28,27 @@ import pandas as pd
 import typer
 
 from contenders import Answer, Ours, contenders, prior_file
-from graphprior.baselines.registry import unavailable
+from graphprior.batch.work import Place, do, journal
 from graphprior.cli.common import console, progress
-from graphprior.covariance import standardise
 from graphprior.errors import GraphPriorError
-from graphprior.experiments.folder import (
+from graphprior.evidence.precision import standardise
+from graphprior.graphs.matrices import hide
+from graphprior.io.atomic import write_whole
+from graphprior.io.inputs import file_hash
+from graphprior.paper.baselines.registry import unavailable
+from graphprior.paper.experiments.folder import (
     JOURNAL,
     save_figure,
     save_json,
     save_provenance,
     save_table,
 )
-from graphprior.experiments.units import cpu_seconds
-from graphprior.graphs import Matrix, Problem, hide
-from graphprior.inputs import file_hash
-from graphprior.metrics import on_unknown
-from graphprior.prior.store import write_whole
-from graphprior.result import Result
-from graphprior.result_folder import whole_folder, write_result
-from graphprior.work import Place, do, journal
+from graphprior.paper.experiments.units import cpu_seconds
+from graphprior.problem.problem import Problem
+from graphprior.results.folder import whole_folder, write_result
+from graphprior.results.metrics import on_unknown
+from graphprior.results.result import Result
+from graphprior.types import Matrix
 from summaries import figure, rows_of, summary_of, table
 
 DIGITS = 5

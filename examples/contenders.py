@@ -18,16 +18,18 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 
-from graphprior.baselines.lasso import supports
-from graphprior.baselines.protocol import Penalty, Setting
-from graphprior.baselines.registry import factory
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.estimate import PartialGGM
-from graphprior.fit_check import PriorGain
-from graphprior.graphs import Matrix, Problem, unknown_mask, unvech, vech
-from graphprior.metrics import THRESHOLDS, Vector, f1, on_unknown
-from graphprior.prior.protocol import Prior
-from graphprior.prior.store import load_prior, shipped_priors
+from graphprior.estimator import PartialGGM
+from graphprior.graphs.matrices import unknown_mask, unvech, vech
+from graphprior.paper.baselines.lasso import supports
+from graphprior.paper.baselines.protocol import Penalty, Setting
+from graphprior.paper.baselines.registry import factory
+from graphprior.priors.fit_check import PriorGain
+from graphprior.priors.protocol import Prior
+from graphprior.priors.store import load_prior, shipped_priors
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import THRESHOLDS, f1, on_unknown
+from graphprior.types import Matrix, Vector
 
 FOLDERS = (Path(__file__).parent / "priors", Path("build/priors"))
 LAMBDAS = tuple(float(lam) for lam in np.geomspace(0.03, 0.95, 13))  # of correlations
@@ -117,7 +119,7 @@ def hide_more(problem: Problem, rng: np.random.Generator) -> tuple[Problem, Vect
     ])  # fmt: skip
     less = a.copy()
     less[more] = np.nan
-    return Problem(problem.X, unvech(less), problem.names), np.sort(more)
+    return problem.with_known(unvech(less)), np.sort(more)
 
 
 def _asked(problem: Problem, shown: Problem, more: Vector) -> tuple[Vector, Any]:

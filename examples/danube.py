@@ -14,8 +14,8 @@ import pandas as pd
 
 from compare import Case, Sample, main
 from graph_files import data_file
-from graphprior.graph_objects import from_edges
-from graphprior.graphs import Matrix
+from graphprior.graphs.convert import from_edges
+from graphprior.types import Matrix
 
 SOURCE = "the dataset `danube` of the R package graphicalExtremes"
 

@@ -20,8 +20,8 @@ import pandas as pd
 
 from compare import Case, Sample, main
 from graph_files import data_file
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import Matrix
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.types import Matrix
 from moral_graphs import moral_graph
 
 SOURCE = "the networks ecoli70 and arth150 of bnlearn's repository"

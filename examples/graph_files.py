@@ -9,10 +9,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from graphprior.datasets.files import data_folder
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Matrix
-from graphprior.graphsets import write_npz
+from graphprior.io.graph_sets import write_npz
+from graphprior.paper.datasets.files import data_folder
+from graphprior.types import Matrix
 
 
 def data_file(name: str, source: str) -> Path:

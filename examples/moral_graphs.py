@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from graph_files import write_graphs
-from graphprior.graphs import Matrix
+from graphprior.types import Matrix
 
 SIZES = (30, 60)
 

@@ -15,8 +15,9 @@ import pandas as pd
 
 from compare import Case, Sample, main
 from graph_files import data_file
-from graphprior.graphs import Matrix, unvech
-from graphprior.transforms import transform_table
+from graphprior.graphs.matrices import unvech
+from graphprior.observations.transforms import transform_table
+from graphprior.types import Matrix
 
 SOURCE = "the supplement of doi:10.1126/science.1105809"
 # What a link, or none, in the second review is taken to be worth: a guess made beforehand.

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from graph_files import data_file, write_graphs
-from graphprior.graphs import Matrix
-from graphprior.graphsets import read_npz
+from graphprior.io.graph_sets import read_npz
+from graphprior.types import Matrix
 
 LARGEST = 25
 SOURCE = "skeletons of the models in the Biodivine Boolean Models collection on GitHub"

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from graph_files import write_graphs
-from graphprior.graphs import Matrix
+from graphprior.types import Matrix
 
 SIDE = 16
 SIZES = (20, 40)

@@ -18,9 +18,9 @@ import pandas as pd
 
 from compare import Case, Sample, main
 from graph_files import data_file
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Matrix
-from graphprior.graphsets import read_npz
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.io.graph_sets import read_npz
+from graphprior.types import Matrix
 
 SOURCES = {
     "molecules": "the training set of MOSES (package molsets), molecules of 16 to 24 heavy atoms",

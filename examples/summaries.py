@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from graphprior.experiments.figure import styles
-from graphprior.experiments.rows import truth_and_scores
-from graphprior.metrics import auc, calibration_error, f1
+from graphprior.paper.experiments.figure import styles
+from graphprior.paper.experiments.rows import truth_and_scores
+from graphprior.results.metrics import auc, calibration_error, f1
 
 METRICS = ("f1", "auc", "false", "missed", "gain", "seconds")
 RESAMPLED = 100

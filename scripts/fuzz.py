@@ -25,9 +25,9 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
 from fuzzing import accepts, damage, place, readers  # noqa: E402
-from graphprior.guards import MOST_BYTES  # noqa: E402
-from graphprior.prior.store import write_whole  # noqa: E402
-from graphprior.provenance import commit, machine, versions  # noqa: E402
+from graphprior.io.atomic import write_whole  # noqa: E402
+from graphprior.io.provenance import commit, machine, versions  # noqa: E402
+from graphprior.io.safe import MOST_BYTES  # noqa: E402
 
 CRASHES = 5  # of one reader, after which it has been seen enough
 

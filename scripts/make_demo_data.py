@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import hide, pairs, unvech
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.graphs.matrices import hide, pairs, unvech
 
 FOLDER = Path(__file__).parent.parent / "src" / "graphprior" / "demo"
 CIRCLES = {

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from graphprior import PartialGGM, read_known, read_observations
-from graphprior.result import Result
+from graphprior.results.result import Result
 
 DOCS = Path(__file__).parent.parent / "docs"
 LARGEST = 6.0  # log-odds beyond this look alike

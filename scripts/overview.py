@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from graphprior.experiments.folder import save_figure, save_table
-from graphprior.experiments.published import best
-from graphprior.experiments.registry import experiments
-from graphprior.experiments.run import Comparison
+from graphprior.paper.experiments.folder import save_figure, save_table
+from graphprior.paper.experiments.published import best
+from graphprior.paper.experiments.registry import experiments
+from graphprior.paper.experiments.run import Comparison
 from graphprior.plots import plot_bins
 
 RESULTS = Path(__file__).parent.parent / "results"

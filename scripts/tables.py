@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from graphprior.experiments.published import best
+from graphprior.paper.experiments.published import best
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"

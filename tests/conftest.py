@@ -1,4 +1,5 @@
 import os
+import sys
 
 # One thread: small matrices gain nothing from more, and the last bits stay the same.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -9,6 +10,9 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import settings
+
+from command_line import Outcome
+from graphprior.cli.main import main
 
 torch.set_num_threads(1)
 settings.register_profile("default", deadline=None, max_examples=50, derandomize=True)
@@ -41,3 +45,18 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.section("measured errors")
         for line in lines:
             terminalreporter.write_line(line)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch, capsys):
+    """The command in this process; an exception that would be a traceback fails the test."""
+    monkeypatch.chdir(tmp_path)
+
+    def run_here(*words):
+        monkeypatch.setattr(sys, "argv", ["graphprior", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ending:
+            main()
+        return Outcome(ending.value.code or 0, *capsys.readouterr())
+
+    return run_here

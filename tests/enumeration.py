@@ -6,14 +6,15 @@ import numpy as np
 from scipy.special import expit, logit, softmax
 
 from exact_graphs import log_marginals
-from graphprior.chains import Beliefs, Drawn, Draws, Run, codes
-from graphprior.evidence import Evidence, data_evidence
-from graphprior.ggm import simulate_observations, simulate_precision
-from graphprior.graphs import Problem, hide, pairs, unknown_mask
-from graphprior.prior.exact import FiniteGraphs, all_graphs
-from graphprior.quadratic import Coupled
-from graphprior.slab import Slab
-from graphprior.wishart import WishartPrior
+from graphprior.evidence.chains import Beliefs, Drawn, Draws, Run, codes
+from graphprior.evidence.evidence import Evidence, data_evidence
+from graphprior.evidence.quadratic import Coupled
+from graphprior.evidence.slab import Slab
+from graphprior.gaussian.simulate import simulate_observations, simulate_precision
+from graphprior.gaussian.wishart import WishartPrior
+from graphprior.graphs.matrices import hide, pairs, unknown_mask
+from graphprior.priors.exact import FiniteGraphs, all_graphs
+from graphprior.problem.problem import Problem
 from oracles import random_graph
 
 SLAB = Slab(0.1, 0.3)

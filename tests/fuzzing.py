@@ -19,23 +19,27 @@ import numpy as np
 import pandas as pd
 
 from graphprior.errors import GraphPriorError, notes
-from graphprior.estimate import PartialGGM
-from graphprior.graphs import check_adjacency, check_known
-from graphprior.graphsets import read_graphs, write_npz
-from graphprior.known_files import read_beliefs, read_known
-from graphprior.observations import read_observations
-from graphprior.prior.cross_entropy import CrossEntropy
-from graphprior.prior.network import EvidenceNetwork, EvidenceNetworkConfig, EvidenceNetworkPrior
-from graphprior.prior.store import (
+from graphprior.estimator import PartialGGM
+from graphprior.graphs.matrices import check_adjacency, check_known
+from graphprior.io.graph_sets import read_graphs, write_npz
+from graphprior.io.known import read_beliefs, read_known
+from graphprior.io.observations import read_observations
+from graphprior.priors.networks.evidence_network import (
+    EvidenceNetwork,
+    EvidenceNetworkConfig,
+    EvidenceNetworkPrior,
+)
+from graphprior.priors.store import (
     load_checkpoint,
     load_prior,
     read_card,
     save_checkpoint,
     save_prior,
 )
-from graphprior.prior.training import TrainingConfig, new_state
-from graphprior.result import Result
-from graphprior.result_folder import read_result, write_result
+from graphprior.priors.training.cross_entropy import CrossEntropy
+from graphprior.priors.training.training import TrainingConfig, new_state
+from graphprior.results.folder import read_result, write_result
+from graphprior.results.result import Result
 from oracles import random_graph, random_problem
 
 NAMES = ["a", "b", "c", "d"]

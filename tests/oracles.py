@@ -5,9 +5,10 @@ from itertools import pairwise
 import networkx as nx
 import numpy as np
 
-from graphprior.ggm import log_likelihood, simulate_observations
-from graphprior.graphs import Problem, hide, unvech, vech
-from graphprior.prior.exact import all_graphs
+from graphprior.gaussian.simulate import log_likelihood, simulate_observations
+from graphprior.graphs.matrices import hide, unvech, vech
+from graphprior.priors.exact import all_graphs
+from graphprior.problem.problem import Problem
 
 
 def random_graph(rng, n, density=0.3):

@@ -5,8 +5,8 @@ import numpy as np
 from scipy.special import expit
 
 from graphprior.engines.posterior import Reasons, share_interval
-from graphprior.graphs import unvech, vech
-from graphprior.result import Result
+from graphprior.graphs.matrices import unvech, vech
+from graphprior.results.result import Result
 
 
 def simulated_result(n, seed=0, names=None, share=0.5, draws=0, **diagnostics):

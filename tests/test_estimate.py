@@ -14,18 +14,19 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphprior import posterior_summary
-from graphprior.bootstrap import bootstrapped_glasso, fix_edges
-from graphprior.covariance import dependent_names
+from graphprior.diagnosis.notes import dependent_names
+from graphprior.engines.bootstrap import bootstrapped_glasso, fix_edges
+from graphprior.engines.posterior import default_threshold, threshold_estimate
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.estimate import PartialGGM
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import Problem, hide
-from graphprior.linalg import partial_correlations
-from graphprior.noise import Schedule
-from graphprior.prior.edp_gnn import EDPGNN, EDPGNNPrior
-from graphprior.prior.exact import IndependentEdges, StochasticBlocks
-from graphprior.prior.resolve import refuse_too_large
-from graphprior.thresholds import default_threshold, threshold_estimate
+from graphprior.estimator import PartialGGM
+from graphprior.gaussian.linalg import partial_correlations
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import hide
+from graphprior.priors.exact import IndependentEdges, StochasticBlocks
+from graphprior.priors.load import refuse_too_large
+from graphprior.priors.networks.edp_gnn import EDPGNN, EDPGNNPrior
+from graphprior.priors.noise import Schedule
+from graphprior.problem.problem import Problem
 from oracles import random_graph, random_precision, random_problem, relabel
 
 SHORT = Schedule.linear(L=3, T=5)
@@ -349,9 +350,10 @@ def test_copies_are_named(rng, k, eps):
 def test_centred_data_have_other_copies_than_raw_data(rng):
     """x + 5 is a copy of x only where means are estimated."""
     x, z = rng.standard_normal((2, 40))
-    problem = Problem.create(np.column_stack([x, x + 5, 2 * x, z]))
+    X = np.column_stack([x, x + 5, 2 * x, z])
+    problem, centred = (Problem.create(X, assume_centered=c) for c in (False, True))
     assert dependent_names(problem) == "x0, x1, x2"
-    assert dependent_names(problem, assume_centered=True) == "x0, x2"
+    assert dependent_names(centred) == "x0, x2"
 
 
 # The prior alone, and what else is asked in vain

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from documents import ROOT, blocks, shell
-from graphprior.ggm import simulate_observations
-from graphprior.graphsets import write_npz
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.io.graph_sets import write_npz
 from oracles import random_graph, random_precision
 
 PAGES = [

@@ -20,11 +20,12 @@ import shapes
 import summaries
 from graph_files import data_file
 from graphprior.errors import GraphPriorError
-from graphprior.ggm import simulate_observations
-from graphprior.graphs import Problem, nothing_known, unvech, vech
-from graphprior.graphsets import read_npz, write_npz
-from graphprior.prior.protocol import EvidencePrior
-from graphprior.result_folder import read_result
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import nothing_known, unvech, vech
+from graphprior.io.graph_sets import read_npz, write_npz
+from graphprior.priors.protocol import EvidencePrior
+from graphprior.problem.problem import Problem
+from graphprior.results.folder import read_result
 from oracles import random_graph, random_precision, random_problem
 
 

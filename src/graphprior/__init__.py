@@ -5,17 +5,17 @@ from importlib.metadata import version
 from graphprior.engines.generate import draw_graphs
 from graphprior.engines.gibbs import Sweeps
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.estimate import PartialGGM
-from graphprior.graphs import Problem
-from graphprior.graphsets import read_graphs
-from graphprior.known_files import read_beliefs, read_known
-from graphprior.noise import Schedule
-from graphprior.observations import read_observations
-from graphprior.prior.store import load_prior, save_prior, shipped_priors
-from graphprior.prior.training import TrainingConfig, fit_prior
-from graphprior.result_folder import read_result
-from graphprior.summaries import co_membership, expected_degrees, posterior_summary
-from graphprior.transforms import Transform
+from graphprior.estimator import PartialGGM
+from graphprior.io.graph_sets import read_graphs
+from graphprior.io.known import read_beliefs, read_known
+from graphprior.io.observations import read_observations
+from graphprior.observations.transforms import Transform
+from graphprior.priors.noise import Schedule
+from graphprior.priors.store import load_prior, save_prior, shipped_priors
+from graphprior.priors.training.training import TrainingConfig, fit_prior
+from graphprior.problem.problem import Problem
+from graphprior.results.folder import read_result
+from graphprior.results.summaries import co_membership, expected_degrees, posterior_summary
 
 __version__ = version("graphprior")
 

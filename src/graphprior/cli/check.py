@@ -11,13 +11,13 @@ import typer
 
 import graphprior.cli.options as options
 from graphprior.cli.common import check_seed, console, print_json, progress
+from graphprior.diagnosis.self_check import SelfCheck, refuse_counts
 from graphprior.errors import GraphPriorError, notes
-from graphprior.estimate import PartialGGM
-from graphprior.inputs import Given, Reading, file_hash
-from graphprior.prior.store import write_whole
-from graphprior.result import Result
-from graphprior.result_folder import CHECK, check_json, read_result
-from graphprior.self_check import SelfCheck, refuse_counts
+from graphprior.estimator import PartialGGM
+from graphprior.io.atomic import write_whole
+from graphprior.io.inputs import Given, Reading, file_hash
+from graphprior.results.folder import CHECK, check_json, read_result
+from graphprior.results.result import Result
 
 SAME = 0.01  # differences of probabilities that are not worth a note
 

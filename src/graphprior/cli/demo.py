@@ -10,12 +10,12 @@ import typer
 
 from graphprior.cli.common import console, new_folder
 from graphprior.cli.estimate import fit_with_progress, save_estimate, summarise
-from graphprior.estimate import PartialGGM
-from graphprior.inputs import Given
-from graphprior.known_files import read_known
-from graphprior.metrics import auc, f1, on_unknown
-from graphprior.observations import read_observations
-from graphprior.provenance import machine, versions
+from graphprior.estimator import PartialGGM
+from graphprior.io.inputs import Given
+from graphprior.io.known import read_known
+from graphprior.io.observations import read_observations
+from graphprior.io.provenance import machine, versions
+from graphprior.results.metrics import auc, f1, on_unknown
 
 PRIOR = "egonets"
 

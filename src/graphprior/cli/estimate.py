@@ -7,18 +7,18 @@ from pathlib import Path
 from typing import Any
 
 import graphprior.cli.options as options
+from graphprior.batch.work import Place
 from graphprior.cli.cohort import estimate_each
 from graphprior.cli.common import check_seed, console, new_folder, print_json, progress
-from graphprior.cohort import Cohort, find_tables
-from graphprior.engines.langevin import Progress
+from graphprior.cohort.cohort import Cohort, find_tables
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
-from graphprior.estimate import PartialGGM
-from graphprior.inputs import Given, Reading, estimate_facts
+from graphprior.estimator import PartialGGM
+from graphprior.io.inputs import Given, Reading, estimate_facts
 from graphprior.plots.page import picture
-from graphprior.result import Result
-from graphprior.result_folder import whole_folder, write_result
-from graphprior.work import Place
+from graphprior.results.folder import whole_folder, write_result
+from graphprior.results.result import Result
+from graphprior.types import Progress
 
 
 def fit_with_progress(make: Callable[[Progress], PartialGGM], given: Given) -> PartialGGM:

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
+from graphprior.batch.work import Place
 from graphprior.cli.common import console, progress
-from graphprior.experiments.registry import experiment, experiments
-from graphprior.experiments.run import Options
-from graphprior.work import Place
+from graphprior.paper.experiments.registry import experiment, experiments
+from graphprior.paper.experiments.run import Options
 
 
 def experiment_command(

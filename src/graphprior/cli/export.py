@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from graphprior.cli.common import console
-from graphprior.exports import FORMATS, export
-from graphprior.result_folder import read_result
+from graphprior.results.exports import FORMATS, export
+from graphprior.results.folder import read_result
 
 
 def export_command(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphprior.transforms import TRANSFORMS
+from graphprior.observations.transforms import TRANSFORMS
 
 MANY = "Many tables"  # panel of the help
 

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from graphprior.cli.common import console, print_json
-from graphprior.prior.store import load_prior, read_card, shipped_priors
-from graphprior.prior.training import OBJECTIVES
+from graphprior.priors.store import load_prior, read_card, shipped_priors
+from graphprior.priors.training.training import OBJECTIVES
 
 
 def priors_command(

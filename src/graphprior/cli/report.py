@@ -9,7 +9,7 @@ import typer
 
 from graphprior.cli.common import console
 from graphprior.errors import GraphPriorError
-from graphprior.result_folder import read_result
+from graphprior.results.folder import read_result
 
 
 def report_command(

@@ -22,15 +22,15 @@ from graphprior.cli.common import (
 )
 from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError
-from graphprior.graph_objects import Changes
-from graphprior.graphs import Matrix
-from graphprior.graphsets import changes_in_words, drop_small, read_graphs, write_npz
-from graphprior.noise import Schedule
+from graphprior.graphs.convert import Changes
+from graphprior.graphs.statistics import graph_statistics, histogram_distance
+from graphprior.io.graph_sets import changes_in_words, drop_small, read_graphs, write_npz
+from graphprior.io.provenance import machine, versions
 from graphprior.plots.answers import plot_degree_histograms
-from graphprior.prior.store import load_prior, read_card
-from graphprior.provenance import machine, versions
-from graphprior.result_folder import whole_folder
-from graphprior.statistics import graph_statistics, histogram_distance
+from graphprior.priors.noise import Schedule
+from graphprior.priors.store import load_prior, read_card
+from graphprior.results.folder import whole_folder
+from graphprior.types import Matrix
 
 
 def draw_sizes(card: dict[str, Any], nodes: int | None, count: int, seed: int) -> list[int]:

@@ -12,10 +12,10 @@ from rich.table import Column, Table
 
 from graphprior.cli.common import console
 from graphprior.errors import GraphPriorError, notes
-from graphprior.prior.store import write_whole
-from graphprior.quantities import QUANTITIES
-from graphprior.result_folder import read_result
-from graphprior.summaries import number, posterior_summary
+from graphprior.graphs.quantities import QUANTITIES
+from graphprior.io.atomic import write_whole
+from graphprior.results.folder import read_result
+from graphprior.results.summaries import number, posterior_summary
 
 
 def as_text(summary: pd.DataFrame) -> Table:

@@ -19,23 +19,23 @@ from graphprior.cli.common import (
     print_json,
     progress,
 )
-from graphprior.datasets.registry import generate, generated
 from graphprior.engines.generate import draw_graphs
 from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
-from graphprior.graph_objects import Changes
-from graphprior.graphs import Matrix
-from graphprior.graphsets import changes_in_words, drop_small, read_graphs
-from graphprior.prior.card import (
+from graphprior.graphs.convert import Changes
+from graphprior.graphs.statistics import graph_statistics
+from graphprior.io.graph_sets import changes_in_words, drop_small, read_graphs
+from graphprior.paper.datasets.registry import generate, generated
+from graphprior.priors.card import (
     bits_without_data,
     describe_graphs,
     graphs_hash,
     training_card,
 )
-from graphprior.prior.edp_gnn import count_parameters
-from graphprior.prior.protocol import EvidencePrior
-from graphprior.prior.store import load_checkpoint, save_checkpoint, save_prior
-from graphprior.prior.training import (
+from graphprior.priors.networks.edp_gnn import count_parameters
+from graphprior.priors.protocol import EvidencePrior
+from graphprior.priors.store import load_checkpoint, save_checkpoint, save_prior
+from graphprior.priors.training.training import (
     OBJECTIVES,
     TrainingConfig,
     TrainingState,
@@ -43,7 +43,7 @@ from graphprior.prior.training import (
     new_state,
     train,
 )
-from graphprior.statistics import graph_statistics
+from graphprior.types import Matrix
 
 DRAWN = 20  # graphs drawn for the card
 

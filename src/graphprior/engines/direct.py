@@ -9,34 +9,19 @@ so that no evidence is counted twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import torch
 from scipy.special import logit
 
 from graphprior.engines.posterior import Posterior, Reasons
 from graphprior.engines.selection import selection_log_odds
-from graphprior.evidence import Evidence
-from graphprior.graphs import Mask, Matrix, unknown_mask
-from graphprior.prior.exact import LearnedRate
-from graphprior.prior.protocol import EvidencePrior
+from graphprior.evidence.evidence import Evidence
+from graphprior.graphs.matrices import unknown_mask
+from graphprior.priors.exact import LearnedRate
+from graphprior.priors.protocol import EvidencePrior, ask
+from graphprior.types import Mask, Matrix, Progress
 
-Progress = Callable[[int, int], None]
 PASSES = 5
-
-
-def certain_log_odds(known: Matrix) -> Matrix:
-    """Infinite log-odds where an entry is known, 0 elsewhere."""
-    return np.where(known == 1, np.inf, np.where(np.isnan(known), 0.0, -np.inf))
-
-
-def ask(prior: EvidencePrior, known: Matrix, told: Matrix, device: str | torch.device) -> Matrix:
-    """Posterior log-odds (..., n, n) with ``told`` about unknown pairs, 0 on known ones."""
-    U = unknown_mask(known)
-    ell = np.where(U, told, certain_log_odds(known))
-    eta = prior.posterior_logits(torch.as_tensor(ell, dtype=torch.float64, device=device))
-    return np.where(U, eta.cpu().numpy(), 0.0)
 
 
 def reason(

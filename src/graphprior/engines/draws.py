@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from graphprior.chains import Drawn, codes
 from graphprior.engines.posterior import Reasons
-from graphprior.evidence import Evidence
-from graphprior.graphs import Matrix
-from graphprior.prior.exact import LearnedRate
-from graphprior.prior.protocol import EvidencePrior
+from graphprior.evidence.chains import Drawn, codes
+from graphprior.evidence.evidence import Evidence
+from graphprior.priors.exact import LearnedRate
+from graphprior.priors.protocol import EvidencePrior
+from graphprior.types import Graphs, Matrix
 
-Graphs = npt.NDArray[np.uint8]
 # Sweeps between two draws of one chain, as a share of those that a run keeps; and those that
 # strengths need where the graph is given.
 APART, GIVEN = 0.1, 20

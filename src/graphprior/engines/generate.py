@@ -14,14 +14,15 @@ import numpy as np
 import torch
 
 from graphprior.engines.gibbs import ONE_BY_ONE, Sweeps, sample
-from graphprior.engines.langevin import Progress, sample_graphs
+from graphprior.engines.langevin import sample_graphs
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import Matrix, nothing_known
-from graphprior.noise import Schedule
-from graphprior.prior.protocol import EvidencePrior, Prior
-from graphprior.prior.resolve import refuse_too_large
-from graphprior.prior.store import load_prior
+from graphprior.graphs.matrices import nothing_known
+from graphprior.priors.load import refuse_too_large
+from graphprior.priors.noise import Schedule
+from graphprior.priors.protocol import EvidencePrior, Prior
+from graphprior.priors.store import load_prior
+from graphprior.types import Matrix, Progress
 
 # The paper's schedule starts where the sum of many noisy pairs still tells the density of a graph
 # and gives each level a third of its relaxation time: it remembers a start at density one half.

@@ -20,18 +20,18 @@ import numpy.typing as npt
 import torch
 from arviz_stats.base.array import array_stats
 
-from graphprior.chains import Drawn
-from graphprior.columns import ABSENT, EDGE, UNKNOWN
-from graphprior.engines.direct import Progress, certain_log_odds, hidden_log_odds, reason
+from graphprior.engines.direct import hidden_log_odds, reason
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError
-from graphprior.evidence import Evidence
-from graphprior.graphs import Matrix, pairs, unknown_mask
-from graphprior.prior.exact import LearnedRate
-from graphprior.prior.protocol import EvidencePrior
+from graphprior.evidence.chains import Drawn
+from graphprior.evidence.columns import ABSENT, EDGE, UNKNOWN
+from graphprior.evidence.evidence import Evidence
+from graphprior.graphs.matrices import pairs, unknown_mask
+from graphprior.priors.exact import LearnedRate
+from graphprior.priors.protocol import EvidencePrior, certain_log_odds
+from graphprior.types import Matrix, Progress, Vector
 
 States = npt.NDArray[np.bool_]
-Vector = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

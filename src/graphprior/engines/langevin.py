@@ -7,7 +7,7 @@ yields after every step; the caller stops it, shows progress, or keeps traces.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -18,13 +18,11 @@ from torch import Tensor
 
 from graphprior.engines.posterior import Posterior, Trace
 from graphprior.errors import GraphPriorError
-from graphprior.ggm import Likelihood
-from graphprior.graphs import Matrix
-from graphprior.marginal import MarginalLikelihood
-from graphprior.noise import Schedule, Score
-from graphprior.prior.protocol import EvidencePrior, LogOdds, Prior
-
-Progress = Callable[[int, int], None]
+from graphprior.evidence.marginal import MarginalLikelihood
+from graphprior.evidence.plug_in import Likelihood
+from graphprior.priors.noise import Schedule
+from graphprior.priors.protocol import EvidencePrior, LogOdds, Prior
+from graphprior.types import Matrix, Progress, Score
 
 
 class LangevinState(NamedTuple):

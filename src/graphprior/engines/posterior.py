@@ -10,8 +10,9 @@ import numpy.typing as npt
 from scipy.special import betaincinv, expit, logit
 from scipy.stats import t as student
 
-from graphprior.evidence import Evidence
-from graphprior.graphs import Matrix
+from graphprior.evidence.evidence import Evidence
+from graphprior.problem.problem import Problem
+from graphprior.types import Matrix
 
 Trace = npt.NDArray[np.int64]
 
@@ -108,3 +109,21 @@ def chains_interval(means: Matrix, level: float = 0.95) -> tuple[Matrix, Matrix]
     half = half / np.where(inside, p * (1 - p), 1.0)
     low, high = (np.where(inside, expit(centre + side * half), p) for side in (-1, 1))
     return low, high
+
+
+def default_threshold(problem: Problem) -> float:
+    """tau_k: 0.95 up to 1600 observations, then 1 - 2 / sqrt(k), which goes to 1.
+
+    The plug-in likelihood never prefers a missing edge, so that pairs without
+    one are drawn too often at any k. On ego-nets it was best that all of ten graphs
+    agree, at all four numbers of observations tried (docs/decisions.md), and
+    Theorem 1 asks for a threshold that goes to 1.
+    """
+    return max(0.95, 1 - 2 / float(np.sqrt(problem.k)))
+
+
+def threshold_estimate(edge_probabilities: Matrix, tau: float) -> Matrix:
+    """A_hat: the edges whose probability reaches tau. Eq. (11)."""
+    A_hat = (edge_probabilities >= tau).astype(np.float64)
+    np.fill_diagonal(A_hat, 0.0)
+    return A_hat

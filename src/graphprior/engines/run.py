@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphprior.covariance import PrecisionEstimate
 from graphprior.engines.direct import posterior_probabilities
 from graphprior.engines.gibbs import Sweeps, sample
 from graphprior.engines.langevin import sample_graphs
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
-from graphprior.evidence import Evidence
-from graphprior.ggm import Likelihood, PlugInLikelihood
-from graphprior.graphs import Problem
-from graphprior.marginal import MarginalLikelihood
-from graphprior.noise import Schedule
-from graphprior.prior.protocol import EvidencePrior, Prior
+from graphprior.evidence.evidence import Evidence
+from graphprior.evidence.marginal import MarginalLikelihood
+from graphprior.evidence.plug_in import Likelihood, PlugInLikelihood
+from graphprior.evidence.precision import PrecisionEstimate
+from graphprior.priors.noise import Schedule
+from graphprior.priors.protocol import EvidencePrior, Prior
+from graphprior.problem.problem import Problem
 
 ENGINES = ("direct", "gibbs", "langevin")
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from graphprior.graphs import Matrix, vech
+from graphprior.graphs.matrices import vech
+from graphprior.types import Matrix
 
 PSEUDO_PAIRS = 5.0
 LARGEST = 6.0

@@ -9,8 +9,8 @@ import numpy as np
 
 from graphprior.errors import GraphPriorError
 from graphprior.plots.canvas import FOUND, GREY, KNOWN, SETS, canvas, list_down
-from graphprior.result import Result
-from graphprior.summaries import posterior_summary
+from graphprior.results.result import Result
+from graphprior.results.summaries import posterior_summary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

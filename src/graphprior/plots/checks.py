@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from graphprior.checks import match_names
 from graphprior.engines.posterior import share_interval
 from graphprior.errors import GraphPriorError
-from graphprior.graphs import check_adjacency
-from graphprior.metrics import on_unknown, reliability
+from graphprior.graphs.matrices import check_adjacency
+from graphprior.observations.checks import match_names
 from graphprior.plots.canvas import FOUND, GREY, KNOWN, SETS, canvas
-from graphprior.result import Result
+from graphprior.results.metrics import on_unknown, reliability
+from graphprior.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

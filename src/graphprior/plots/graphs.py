@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
 
-from graphprior.graphs import Mask, Matrix
-from graphprior.places import places
+from graphprior.graphs.layout import places
 from graphprior.plots.canvas import FOUND, KNOWN, LABELS, UNKNOWN, canvas, shortened
-from graphprior.result import Result
+from graphprior.results.result import Result
+from graphprior.types import Mask, Matrix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from graphprior.plots.graphs import layout, plot_graph, plot_known
 from graphprior.plots.pairs import plot_certainty, plot_probabilities, plot_reasons
-from graphprior.result import Result
+from graphprior.results.result import Result
 
 
 def picture(model: Any) -> Figure:

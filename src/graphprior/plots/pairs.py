@@ -20,7 +20,7 @@ from graphprior.plots.canvas import (
     list_down,
     shortened,
 )
-from graphprior.result import Result
+from graphprior.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.places import places
+from graphprior.graphs.layout import places
 from graphprior.report.assets import template
 from graphprior.report.headline import headline
 from graphprior.report.trust import checks
-from graphprior.result import Result
+from graphprior.results.result import Result
 
 TOP = 6  # edges listed
 LARGEST = 150  # nodes that a small drawing can show

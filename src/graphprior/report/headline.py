@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from graphprior.report.trust import checks, expected_errors
-from graphprior.result import Result
+from graphprior.results.result import Result
 
 
 def headline(result: Result) -> str:

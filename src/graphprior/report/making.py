@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
-from graphprior.result import Result
+from graphprior.results.result import Result
 
 PAPER = (
     "M. Sevilla, A. G. Marques and S. Segarra. Estimation of partially known Gaussian graphical "

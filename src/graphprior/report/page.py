@@ -15,7 +15,7 @@ from bokeh.resources import Resources
 from markupsafe import Markup
 
 from graphprior.errors import GraphPriorError
-from graphprior.prior.store import write_whole
+from graphprior.io.atomic import write_whole
 from graphprior.report.assets import asset, template
 from graphprior.report.colours import STATES
 from graphprior.report.headline import headline, tiles
@@ -23,8 +23,8 @@ from graphprior.report.making import citations, groups
 from graphprior.report.payload import embedded, payload
 from graphprior.report.reliability import reliability_picture
 from graphprior.report.trust import checks
-from graphprior.result import Result
-from graphprior.summaries import default_answers, number
+from graphprior.results.result import Result
+from graphprior.results.summaries import default_answers, number
 
 Answer = tuple[str, pd.DataFrame]
 SCRIPTS = ("pairs.js", "details.js", "graph.js", "matrix.js", "table.js", "page.js")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from graphprior.engines.posterior import Reasons
-from graphprior.places import matrix_order, places
+from graphprior.graphs.layout import matrix_order, places
 from graphprior.report.charts import graph_chart, matrix_chart
 from graphprior.report.colours import CORRELATION, KNOWN, MARK, NODE, PROBABILITY, ramp, states
-from graphprior.result import Result
-from graphprior.result_folder import edges_csv
+from graphprior.results.folder import edges_csv
+from graphprior.results.result import Result
 
 PARTS = {
     "prior": "Known part and other pairs (prior)",

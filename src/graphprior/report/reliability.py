@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.diagnosis.self_check import Bin, SelfCheck
 from graphprior.engines.posterior import share_interval
-from graphprior.self_check import Bin, SelfCheck
 
 WIDTH, HEIGHT = 360, 320
 LEFT, RIGHT, TOP, BOTTOM = 58, 350, 10, 280  # of the square in which points lie

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from graphprior.prior.card import bits_without_data, card_sizes
-from graphprior.prior.training import OBJECTIVES
-from graphprior.result import Result
-from graphprior.self_check import TRUSTED, UNTOLD
+from graphprior.diagnosis.self_check import TRUSTED, UNTOLD
+from graphprior.priors.card import bits_without_data, card_sizes
+from graphprior.priors.training.training import OBJECTIVES
+from graphprior.results.result import Result
 
 Level = Literal["good", "weak", "note"]
 R_HAT = 1.05  # chains that agree less have not been run long enough

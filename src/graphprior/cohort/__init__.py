@@ -1,0 +1,1 @@
+"""Many tables, each with a graph of its own."""

@@ -1,0 +1,221 @@
+"""What a user should know before trusting a result, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from graphprior.evidence.evidence import Evidence
+from graphprior.evidence.precision import (
+    PrecisionEstimate,
+    dependent_columns,
+)
+from graphprior.evidence.slab import rate_prior
+from graphprior.gaussian.glasso import TOLERANCE
+from graphprior.gaussian.linalg import LEAST_EIGENVALUE, to_unit_diagonal
+from graphprior.graphs.matrices import pairs, vech
+from graphprior.observations.observations import Observations
+from graphprior.observations.series import Order, dependent_rows
+from graphprior.observations.transforms import far_from_gaussian
+from graphprior.priors.card import card_sizes
+from graphprior.priors.fit_check import FEWEST, PriorGain
+from graphprior.problem.problem import Problem
+from graphprior.types import Mask
+
+UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
+ASSUMED = {
+    "em": "at random: whether a value is missing may depend on what was seen in its row, "
+    "not on the value itself",
+    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
+}
+
+
+def weak_ground(
+    problem: Problem,
+    data: Evidence | PrecisionEstimate | None,
+    gain: PriorGain | None,
+    temper: bool = False,
+    prior: Any = None,
+    card: Any = None,
+    order: dict[str, Any] | None = None,
+) -> list[str]:
+    """A line for each reason to doubt; none where there is none.
+
+    ``prior`` is what the user gave, ``card`` that of the one used, ``order`` what `row_facts`
+    tells.
+    """
+    lines = observation_notes(problem.observations, problem.U)
+    if not problem.U.any():
+        lines.append(
+            "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
+        )
+    elif temper and gain is None:
+        lines.append(
+            "temper=True did nothing: the prior could not be checked, which takes one that answers "
+            "evidence and more known pairs or data"
+        )
+    # An exact prior has been told how common edges are.
+    if prior is None or isinstance(prior, str | Path) or getattr(prior, "card", None):
+        lines += _listed_edges(problem, prior is None)
+    if card is not None and problem.U.any():
+        lines += _unlike_examples(problem, card, gain is None and isinstance(data, Evidence))
+    words: list[str | None] = []
+    if isinstance(data, Evidence):
+        words = [_copies(problem), *data.weaknesses(problem.names)]
+    if isinstance(data, PrecisionEstimate):
+        words = [weakness(problem, data)]
+    misfit = None if gain is None else gain.misfit()
+    words.append(misfit)
+    if data is not None:
+        seen = None if order is None else Order(**order)
+        words += dependent_rows(problem.X, problem.names, seen, problem.observations.rows)
+        words.append(far_from_gaussian(problem.X, problem.names))
+    return lines + [line for line in words if line]
+
+
+def observation_notes(observations: Observations, U: Mask) -> list[str]:
+    """In words, what was assumed of missing entries and of a series; nothing where neither is."""
+    found, lines = observations.moments, []
+    counted = f"the {observations.k} rows count as {found.k:.0f}"
+    if observations.has_gaps:
+        lines = _missing_notes(observations, U, found.settled, counted)
+    if observations.rows == "series":
+        assert found.worth is not None
+        worth = vech(found.worth)
+        least, most = worth.min(), worth.max()
+        each = f", {least:.0f} to {most:.0f} by pair" if most > 2 * least else ""
+        lines.append(
+            f"rows were taken as a series in the order of the table: {counted} independent ones"
+            + each
+        )
+    return lines
+
+
+def _missing_notes(observations: Observations, U: Mask, settled: bool, counted: str) -> list[str]:
+    count = int(np.isnan(observations.X).sum())
+    lines = [
+        f"{count} entries of X ({count / observations.X.size:.0%}) are missing and were taken as "
+        f"missing {ASSUMED[observations.missing]}; {counted}"
+    ]
+    seen, n = (~np.isnan(observations.X)).sum(axis=0), observations.n
+    rare = np.flatnonzero(seen < min(n + 2, observations.k / 2))
+    if len(rare):
+        names = ", ".join(f"{observations.names[i]} ({seen[i]})" for i in rare[:5])
+        lines.append(
+            f"{names}{', ...' if len(rare) > 5 else ''}: seen in fewer rows than there are "
+            "variables, so that the others can seem to predict them; do not trust their pairs"
+        )
+    lines += _strangers(observations, U)
+    if not settled:
+        lines.append(
+            "the covariance did not settle, for too little was seen of some pairs: "
+            "drop the columns that miss most"
+        )
+    return lines
+
+
+def _strangers(observations: Observations, U: Mask) -> list[str]:
+    """A line that names pairs of variables hardly ever seen together; none where there are none."""
+    seen = (~np.isnan(observations.X)).astype(float)
+    rows, cols = pairs(observations.n)
+    together = (seen.T @ seen)[rows, cols]
+    few = np.flatnonzero((together < min(observations.n + 2, observations.k / 4)) & U[rows, cols])
+    if not len(few):
+        return []
+    named = [f"{observations.names[rows[p]]} - {observations.names[cols[p]]}" for p in few[:5]]
+    least, most = int(together[few].min()), int(together[few].max())
+    rows_seen = f"{least}" if least == most else f"{least} to {most}"
+    return [
+        f"{', '.join(named)}{', ...' if len(few) > 5 else ''}: seen together in {rows_seen} rows; "
+        "do not trust what is said of them"
+    ]
+
+
+def _unlike_examples(problem: Problem, card: Any, unchecked: bool) -> list[str]:
+    """A line where a learned prior is asked for what it may not know, and nothing checks it."""
+    sizes, n, lines = card_sizes(card), problem.n, []
+    if sizes and not min(sizes) / UNSEEN <= n <= UNSEEN * max(sizes):
+        lines.append(
+            f"the prior learned from graphs of {min(sizes)} to {max(sizes)} nodes and this one has "
+            f"{n}: what holds at one size may not at another; see what it gains (prior_gain_)"
+        )
+    few = max(problem.O.sum(), problem.U.sum()) // 2 < FEWEST
+    if few and unchecked:
+        lines.append(
+            f"{n} variables have too few pairs to check whether the prior fits: what it adds to "
+            "the data cannot be judged here; compare with no prior"
+        )
+    return lines
+
+
+def _listed_edges(problem: Problem, guessed: bool) -> list[str]:
+    """A line where what is known looks like a list of edges."""
+    edges, gaps = ((problem.known[problem.O] == a).sum() // 2 for a in (1, 0))
+    if edges <= gaps or not problem.U.any():
+        return []
+    what = f"{edges} of the known pairs are edges and {gaps} are not" if gaps else (
+        "all known pairs are edges"
+    )  # fmt: skip
+    then = (
+        f"independent edges begin at {rate_prior(problem.known).mean:.2f}" if guessed else
+        "a learned prior, which takes known pairs for a random part of the graph, may expect too "
+        "many"
+    )  # fmt: skip
+    return [
+        f"{what}: a list of edges does not tell how common they are, and {then}; name absent "
+        "pairs as well if you can"
+    ]
+
+
+def _copies(problem: Problem) -> str | None:
+    columns = dependent_names(problem)
+    if columns is None:
+        return None
+    return (
+        f"columns {columns} are (nearly) dependent: one is a copy or a sum of others, and which "
+        "of them an edge goes to cannot be told; leave one out"
+    )
+
+
+def dependent_names(problem: Problem) -> str | None:
+    """Names of (nearly) dependent columns.
+
+    With k up to n all are; with hardly more, or with an S that was made definite
+    after some entries were missing, any may be by chance. Then only copies are named.
+    """
+    told = problem.moments
+    if problem.k > problem.n + 2 and not problem.observations.has_gaps:
+        columns = dependent_columns(told.S)
+    elif problem.k == 2:  # any two columns are copies of each other then
+        return None
+    else:
+        R, _ = to_unit_diagonal(told.S)
+        columns = sorted(
+            {int(i) for i in np.argwhere(np.triu(np.abs(R) > 1 - LEAST_EIGENVALUE, 1)).flat}
+        )
+    more = " and others" if len(columns) > 5 else ""
+    return ", ".join(problem.names[i] for i in columns[:5]) + more if columns else None
+
+
+def weakness(problem: Problem, estimate: PrecisionEstimate) -> str | None:
+    """In words, why the data are a weak ground for the estimate; None where they are not."""
+    if not estimate.exists:
+        columns = dependent_names(problem)
+        reason = (
+            f"columns {columns} are (nearly) dependent"
+            if columns
+            else f"k = {problem.k} observations are too few for the unknown pairs"
+        )
+        return (
+            f"{reason}: the maximum likelihood estimate does not exist; the covariance was "
+            f"shrunk to its diagonal by {estimate.shrinkage:.2f} (Ledoit-Wolf), and the data "
+            "say less than the probabilities may suggest"
+        )
+    if not estimate.kkt_residual <= 100 * TOLERANCE:
+        return (
+            f"the constrained estimate stopped at optimality residual {estimate.kkt_residual:.1e}: "
+            "the variables may be nearly dependent"
+        )
+    return None

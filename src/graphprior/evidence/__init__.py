@@ -1,0 +1,1 @@
+"""What the data say of each pair, with the strengths of edges integrated out."""

@@ -1,0 +1,1 @@
+"""Gaussian graphical models: matrices, constrained estimates, simulation."""

@@ -1,0 +1,1 @@
+"""Graphs as matrices, and as objects of other libraries."""

@@ -1,0 +1,1 @@
+"""Files, read with care and written whole."""

@@ -1,0 +1,1 @@
+"""The table of measurements: checks, moments, gaps, series, transforms."""

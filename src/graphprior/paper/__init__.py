@@ -1,0 +1,1 @@
+"""What only the figures of the paper need: graph families, baselines, experiments."""

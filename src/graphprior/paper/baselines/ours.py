@@ -1,0 +1,54 @@
+"""Ours: the evidence network with the strengths of edges integrated out, by each engine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from graphprior.estimator import PartialGGM, Variant
+from graphprior.paper.baselines.langevin import TRAINING_SETS, M, prior_once, relaxed
+from graphprior.paper.baselines.protocol import Factory
+from graphprior.priors.noise import Schedule
+from graphprior.problem.problem import Problem
+from graphprior.results.metrics import on_unknown
+from graphprior.types import Vector
+
+
+@dataclass(frozen=True)
+class Ours:
+    """Edge probabilities of `PartialGGM`."""
+
+    prior: str
+    engine: str = "direct"
+    variant: Variant = "LPost"
+    schedule: Schedule | None = None
+
+    def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
+        """Posterior probabilities on the unknown pairs."""
+        model = PartialGGM(
+            prior_once(self.prior),
+            engine=self.engine,
+            likelihood="marginal" if self.engine == "langevin" else None,
+            variant=self.variant,
+            n_samples=M,
+            schedule=self.schedule,
+            random_state=rng,
+        ).fit(problem.X, known=problem.known)
+        return on_unknown(model.edge_probabilities_, problem.U)
+
+
+def _learned_from(count: int) -> Factory:
+    return lambda setting: Ours(setting.prior(f"evidence {count}"))
+
+
+METHODS: dict[str, Factory] = {
+    "direct": lambda setting: Ours(setting.prior("evidence")),
+    "gibbs": lambda setting: Ours(setting.prior("evidence"), "gibbs"),
+    "langevin": lambda setting: Ours(
+        setting.prior("evidence"), "langevin", schedule=relaxed(setting.T)
+    ),
+    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
+    **{f"direct(|A|={count})": _learned_from(count) for count in TRAINING_SETS},
+}
+WITHOUT_DATA = frozenset({"direct(no data)"})

@@ -1,0 +1,1 @@
+"""Networks that learn a family of graphs."""

@@ -1,0 +1,1 @@
+"""A result: its folder, its tables, its scores."""

@@ -1,0 +1,246 @@
+import numpy as np
+import pytest
+import torch
+from scipy.special import expit, logit
+
+from enumeration import random_prior
+from graphprior import PartialGGM
+from graphprior.errors import GraphPriorWarning, notes
+from graphprior.evidence.evidence import data_evidence
+from graphprior.gaussian.simulate import simulate_observations
+from graphprior.graphs.matrices import hide, nothing_known, unvech, vech
+from graphprior.priors.exact import FiniteGraphs, IndependentEdges, StochasticBlocks
+from graphprior.priors.fit_check import LARGE, check_prior
+from graphprior.problem.problem import Problem
+from oracles import random_graph, random_precision, relabel
+
+N = 20
+GROUPS = np.repeat([0, 1], N // 2)
+LIKELY, UNLIKELY = 0.6, 0.05
+BLOCKS = StochasticBlocks(GROUPS, [[LIKELY, UNLIKELY], [UNLIKELY, LIKELY]])
+OPPOSITE = StochasticBlocks(GROUPS, [[UNLIKELY, LIKELY], [LIKELY, UNLIKELY]])
+TRIANGLES = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
+
+
+def probabilities(prior):
+    return expit(vech(prior.log_odds.numpy()))
+
+
+def draw(rng, prior=BLOCKS):
+    p = probabilities(prior)
+    return unvech((rng.random(len(p)) < p).astype(float))
+
+
+def bits_of(p, q):
+    """Cross-entropy of coins p coded as q."""
+    return -(p * np.log2(q) + (1 - p) * np.log2(1 - q))
+
+
+def test_the_right_prior_gains_what_it_knows_beyond_the_rate(record_property):
+    """On graphs drawn from it: its divergence from the rate, and beyond two standard errors."""
+    p = probabilities(BLOCKS)
+    expected = (bits_of(p, p.mean()) - bits_of(p, p)).mean()
+    rng = np.random.default_rng(0)
+    gains = [check_prior(draw(rng), BLOCKS, None, rng) for _ in range(30)]
+    bits, errors = (np.array([getattr(g, f) for g in gains]) for f in ("bits", "standard_error"))
+    record_property("mean_gain", bits.mean())
+    record_property("expected_gain", expected)
+    assert abs(bits.mean() - expected) < 4 * bits.std(ddof=1) / np.sqrt(len(bits)) + 1 / len(p)
+    assert (bits > 2 * errors).mean() > 0.8
+    assert all(g.known and g.misfit() is None for g in gains)
+    assert np.mean([g.temperature for g in gains]) > 0.7
+    # The standard error is what gains differ by.
+    assert 0.5 < bits.std(ddof=1) / errors.mean() < 1.5
+
+
+def test_a_prior_whose_pairs_hang_together_gains():
+    """Two triangles, in any labelling: most of a graph tells the rest."""
+    prior = FiniteGraphs.up_to_relabelling([TRIANGLES])
+    rng = np.random.default_rng(0)
+    graphs = [relabel(TRIANGLES, rng.permutation(6)) for _ in range(20)]
+    bits = np.array([check_prior(A, prior, None, rng).bits for A in graphs])
+    assert bits.mean() > 2 * bits.std(ddof=1) / np.sqrt(len(bits))
+    assert bits.mean() > 0.5
+
+
+def test_an_opposite_prior_is_flagged(rng):
+    gain = check_prior(draw(rng), OPPOSITE, None, rng)
+    assert gain.bits < -2 * gain.standard_error
+    assert gain.temperature < 0.05
+    assert "does not fit" in gain.misfit()
+    assert "known pairs that were hidden from it" in gain.misfit()
+    assert f"{gain.bits:.3f}" in gain.misfit()
+
+
+def test_the_rate_alone_gains_nothing(rng):
+    A = draw(rng)
+    rate = (vech(A).sum() + 0.5) / (N * (N - 1) / 2 + 1)
+    gain = check_prior(A, IndependentEdges(rate), None, rng)
+    assert gain.bits == pytest.approx(0, abs=1e-12)
+    assert gain.rate == pytest.approx(rate)
+    near = check_prior(A, IndependentEdges(rate + 0.01), None, rng)
+    assert abs(near.bits) < 0.01
+
+
+def test_a_prior_is_not_shown_what_it_is_asked(rng):
+    """One that only repeats its evidence knows nothing of hidden pairs: one bit for each."""
+    gains = [check_prior(draw(rng), IndependentEdges(0.5), None, rng) for _ in range(20)]
+    bits = np.array([g.bits for g in gains])
+    expected = np.array([bits_of(g.rate, g.rate) - 1 for g in gains])
+    noise = (bits - expected).std(ddof=1) / np.sqrt(len(bits))
+    assert abs((bits - expected).mean()) < 4 * noise
+    assert expected.mean() < -4 * noise
+
+
+def test_the_temperature_undoes_exaggeration(record_property):
+    """Log-odds that differ from the rate's twice as much as they should are best halved."""
+    rng = np.random.default_rng(1)
+    usual = logit(probabilities(BLOCKS).mean())
+    loud = IndependentEdges(unvech(expit(usual + 2 * (logit(probabilities(BLOCKS)) - usual))))
+    found = [check_prior(draw(rng), loud, None, rng).temperature for _ in range(20)]
+    error = np.std(found, ddof=1) / np.sqrt(len(found))
+    record_property("mean_temperature", np.mean(found))
+    assert abs(np.mean(found) - 0.5) < 4 * error + 0.03
+    assert error < 0.05
+
+
+def test_the_labels_of_nodes_do_not_matter():
+    order = np.random.default_rng(5).permutation(N)
+    A = draw(np.random.default_rng(0))
+    prior = IndependentEdges(relabel(unvech(probabilities(BLOCKS)), order))
+    # Averages over how pairs were parted.
+    here, there = (
+        [check_prior(*question, None, np.random.default_rng(s)).bits for s in range(40)]
+        for question in ((A, BLOCKS), (relabel(A, order), prior))
+    )
+    noise = np.hypot(np.std(here), np.std(there)) / np.sqrt(40)
+    assert abs(np.mean(here) - np.mean(there)) < 4 * noise
+
+
+def test_same_seed_same_gain_and_known_pairs_are_left_as_they_were(rng):
+    A = hide(draw(rng), rng, share=0.3)
+    before = A.copy()
+    one, two = (check_prior(A, BLOCKS, None, np.random.default_rng(3)) for _ in range(2))
+    assert one == two
+    np.testing.assert_array_equal(A, before)
+
+
+def test_where_there_is_nothing_to_check_there_is_no_gain(rng):
+    prior = random_prior(rng, 4)
+    assert check_prior(nothing_known(4), prior, None, rng) is None
+    assert check_prior(random_graph(rng, 4), prior, None, rng) is None
+    assert check_prior(nothing_known(N), BLOCKS, None, rng) is None
+    evidence = observed(rng, random_graph(rng, 4), 50)
+    assert check_prior(nothing_known(4), prior, evidence, rng) is None
+
+
+def test_what_a_prior_is_worth_does_not_hang_on_one_cut(rng):
+    """Where half is unknown a round has two parts: every known pair is asked in several rounds."""
+    known = hide(random_graph(rng, N, 0.3), rng, share=0.5)
+    asked = []
+
+    class Watched(IndependentEdges):
+        def posterior_logits(self, log_odds):
+            asked.append(torch.isinf(vech_of(log_odds)))
+            return super().posterior_logits(log_odds)
+
+    check_prior(known, Watched(0.3), None, rng)
+    is_known = torch.as_tensor(~np.isnan(vech(known)))
+    hidden = [is_known & ~told for told in asked]
+    times = torch.stack(hidden).sum(0)[is_known]
+    assert times.min() >= 3
+    assert len({tuple(h.tolist()) for h in hidden}) == len(hidden)  # each cut is another
+
+
+def vech_of(log_odds):
+    log_odds = log_odds.reshape(-1, *log_odds.shape[-2:])[0]
+    i, j = np.triu_indices(len(log_odds), 1)
+    return log_odds[i, j]
+
+
+def test_large_graphs_are_checked_on_one_part(rng):
+    n = LARGE + 1
+    A = random_graph(rng, n, 0.05)
+    gain = check_prior(hide(A, rng, share=0.2), IndependentEdges(0.05), None, rng)
+    assert 10 <= gain.pairs <= 0.5 * n * (n - 1) / 2
+    assert abs(gain.bits) < 0.01
+
+
+def observed(rng, A, k):
+    """The evidence of k observations of a graph of which nothing is known."""
+    X = simulate_observations(random_precision(rng, A, 0.8), k, rng)
+    return data_evidence(Problem.create(X))
+
+
+def test_where_nothing_is_known_the_datas_evidence_is_predicted(record_property):
+    """With good data a fitting prior gains and its opposite loses."""
+    groups = np.repeat([0, 1], 6)
+    fitting = StochasticBlocks(groups, [[0.6, 0.05], [0.05, 0.6]])
+    wrong = StochasticBlocks(groups, [[0.05, 0.6], [0.6, 0.05]])
+    gains, losses = [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        evidence = observed(rng, draw(rng, fitting), 1000)
+        known = nothing_known(12)
+        gains.append(check_prior(known, fitting, evidence, rng))
+        losses.append(check_prior(known, wrong, evidence, rng))
+        rate_only = check_prior(known, IndependentEdges(evidence.slab.rate), evidence, rng)
+        assert rate_only.bits == pytest.approx(0, abs=1e-9)
+    bits = np.array([g.bits for g in gains])
+    record_property("mean_gain", bits.mean())
+    assert bits.mean() > 2 * bits.std(ddof=1) / np.sqrt(len(bits))
+    assert bits.mean() > 0.1
+    assert not any(g.known for g in gains)
+    assert all("the data's evidence" in g.misfit() for g in losses)
+    assert np.mean([g.temperature for g in losses]) < 0.1
+
+
+def surprise(P, A, U):
+    """Bits for each hidden pair."""
+    p = np.clip(P[U], 1e-9, 1 - 1e-9)
+    return bits_of(A[U], p).mean()
+
+
+def test_the_estimator_warns_and_tempering_reduces_the_harm(record_property):
+    plain, tempered, fitting = [], [], []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        A = draw(rng)
+        X = simulate_observations(random_precision(rng, A, 0.8), 60, rng)
+        known = hide(A, rng, share=0.3)
+        U = np.isnan(known)
+        for costs, temper in ((plain, False), (tempered, True)):
+            model = PartialGGM(OPPOSITE, temper=temper, random_state=0)
+            with pytest.warns(GraphPriorWarning, match="the prior does not fit"):
+                model.fit(X, known=known)
+            assert model.prior_gain_.bits < 0
+            assert model.diagnostics_["prior_gain"]["bits"] == model.prior_gain_.bits
+            costs.append(surprise(model.edge_probabilities_, A, U))
+        model = PartialGGM(BLOCKS, random_state=0).fit(X, known=known)
+        assert model.prior_gain_.bits > 0
+        fitting.append(surprise(model.edge_probabilities_, A, U))
+    for name, costs in (("plain", plain), ("tempered", tempered), ("fitting", fitting)):
+        record_property(f"bits_{name}", np.mean(costs))
+    assert (np.array(tempered) < plain).all()
+    assert np.mean(fitting) < np.mean(tempered) < np.mean(plain) - 0.1
+
+
+@pytest.mark.parametrize(("n", "words"), [(3, "3 variables have too few pairs"), (20, None)])
+def test_a_learned_prior_that_cannot_be_checked_is_said_to_be(n, words):
+    X = np.random.default_rng(0).standard_normal((100, n))
+    with notes() as told:
+        PartialGGM("egonets", random_state=0).fit(X)
+    assert any("too few pairs to check" in line for line in told) == (words is not None)
+    assert words is None or any(line.startswith(words) for line in told)
+
+
+@pytest.mark.parametrize(("n", "unseen"), [(7, True), (8, False), (48, False), (50, True)])
+def test_a_size_far_from_the_examples_is_told(n, unseen):
+    """The examples of this prior have 16 to 24 nodes."""
+    rng = np.random.default_rng(0)
+    A = np.triu(rng.random((n, n)) < 0.3, 1).astype(float)
+    known = np.where(rng.random((n, n)) < 0.5, np.nan, A + A.T)
+    known = np.triu(known, 1) + np.triu(known, 1).T
+    with notes() as told:
+        PartialGGM("egonets", random_state=0).fit(rng.standard_normal((20, n)), known=known)
+    assert any("learned from graphs of 16 to 24 nodes" in line for line in told) == unseen

@@ -13,6 +13,7 @@ from calibration_cells import SEED, Cell
 from record import cpu_seconds
 
 from graphprior import PartialGGM
+from graphprior.engines.gibbs import Gibbs
 from graphprior.errors import GraphPriorError, notes
 from graphprior.gaussian.simulate import simulate_observations, simulate_precision
 from graphprior.graphs.matrices import hide, nothing_known, unvech, vech
@@ -229,7 +230,8 @@ def solve(text: str) -> Row:
     A, X, known = draw_problem(cell, repeat)
     rng = np.random.default_rng([SEED, crc32(cell.name.encode()), repeat])
     prior = right_prior(cell) if cell.told else None
-    model = PartialGGM(prior, engine=engine, n_samples=DRAWS, random_state=int(rng.integers(2**31)))
+    drawing = Gibbs(DRAWS) if engine == "gibbs" else engine
+    model = PartialGGM(prior, engine=drawing, random_state=int(rng.integers(2**31)))
     row: Row = {"commit": commit(), "n": len(A), "k": len(X)}
     try:
         with notes():  # nothing is said twice: the model keeps its notes

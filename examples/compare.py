@@ -29,12 +29,12 @@ import typer
 
 from contenders import Answer, Ours, contenders, prior_file
 from graphprior.batch.work import Place, do, journal
-from graphprior.cli.common import console, progress
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.precision import standardise
 from graphprior.graphs.matrices import hide
 from graphprior.io.atomic import write_whole
 from graphprior.io.inputs import file_hash
+from graphprior.io.progress import console, progress
 from graphprior.paper.baselines.registry import unavailable
 from graphprior.paper.experiments.folder import (
     JOURNAL,

@@ -95,7 +95,11 @@ class Ours:
         # A pair is known or believed, not both.
         told = np.where(problem.U, beliefs, np.nan) if self.believes else None
         model = PartialGGM(
-            prior, engine=self.engine, temper=self.temper, slack=self.slack, random_state=rng
+            prior,
+            engine=self.engine,
+            prior_weight="auto" if self.temper else "full",
+            null_scale=self.slack,
+            random_state=rng,
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GraphPriorWarning)  # the gain is a column instead

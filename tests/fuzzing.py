@@ -18,6 +18,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from graphprior.engines.gibbs import Gibbs
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimator import PartialGGM
 from graphprior.graphs.matrices import check_adjacency, check_known
@@ -294,7 +295,7 @@ def _graph_sets(folder):
 def _own(folder):
     _, problem = random_problem(np.random.default_rng(3), n=4, k=40)
     with notes():
-        model = PartialGGM(engine="gibbs", n_samples=3, random_state=0).fit(
+        model = PartialGGM(engine=Gibbs(draws=3), random_state=0).fit(
             problem.X, known=problem.known
         )
     write_result(folder, Result.of(model, {"command": "estimate"}))

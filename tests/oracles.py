@@ -1,10 +1,12 @@
 """Slow, plain answers that the package's fast ones are held to."""
 
+from dataclasses import fields
 from itertools import pairwise
 
 import networkx as nx
 import numpy as np
 
+from graphprior.engines.run import ENGINES, engine_of
 from graphprior.gaussian.simulate import log_likelihood, simulate_observations
 from graphprior.graphs.matrices import hide, unvech, vech
 from graphprior.priors.exact import all_graphs
@@ -53,3 +55,9 @@ def is_falling(values):
 
 def to_networkx(A):
     return nx.from_numpy_array(A)
+
+
+def engine_with(name, **settings):
+    """The engine of a name, with those of the settings that it has."""
+    has = {field.name for field in fields(ENGINES[name])}
+    return engine_of(name, **{key: value for key, value in settings.items() if key in has})

@@ -22,7 +22,7 @@ def name(path):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     here = tmp_path_factory.mktemp("docs")
-    graphprior(["demo", "--samples", "3"], here)
+    graphprior(["demo", "--draws", "3"], here)
     return here / "demo-result"
 
 

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -15,8 +16,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from graphprior import posterior_summary
 from graphprior.diagnosis.notes import dependent_names
-from graphprior.engines.bootstrap import bootstrapped_glasso, fix_edges
+from graphprior.engines.bootstrap import Bootstrap, bootstrapped_glasso, fix_edges
+from graphprior.engines.direct import Direct
+from graphprior.engines.gibbs import Gibbs
+from graphprior.engines.langevin import Langevin
 from graphprior.engines.posterior import default_threshold, threshold_estimate
+from graphprior.engines.run import engine_of
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimator import PartialGGM
 from graphprior.gaussian.linalg import partial_correlations
@@ -30,15 +35,17 @@ from graphprior.problem.problem import Problem
 from oracles import random_graph, random_precision, random_problem, relabel
 
 SHORT = Schedule.linear(L=3, T=5)
-quick = {"engine": "langevin", "n_samples": 3, "schedule": SHORT, "random_state": 0}
+QUICK = Langevin(draws=3, schedule=SHORT)
+quick = {"engine": QUICK, "random_state": 0}
+alone = {"engine": replace(QUICK, bootstrap=None), "random_state": 0}
 
 
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
 @parametrize_with_checks(
     [
         PartialGGM(),
-        PartialGGM(engine="gibbs", n_samples=2),
-        PartialGGM(engine="langevin", n_samples=2, schedule=SHORT, n_bootstrap=3),
+        PartialGGM(engine=Gibbs(draws=2)),
+        PartialGGM(engine=Langevin(draws=2, schedule=SHORT, bootstrap=Bootstrap(samples=3))),
     ]
 )
 def test_scikit_learn_conventions(estimator, check):
@@ -91,9 +98,9 @@ def test_theorem_1_more_data_and_more_samples_find_the_graph(schedule):
     def wrong(k, M, tau):
         X = simulate_observations(Theta_0, k, rng)
         model = PartialGGM(
-            IndependentEdges(0.5), engine="langevin", n_samples=M, threshold=tau, random_state=k
-        )
-        model.set_params(schedule=schedule)
+            IndependentEdges(0.5), engine=Langevin(M, schedule=schedule), threshold=tau,
+            random_state=k,
+        )  # fmt: skip
         return np.mean(model.fit(X, known=known).adjacency_[np.isnan(known)] != A[np.isnan(known)])
 
     settings = [(20, 2, 0.5), (500, 10, 0.8), (20_000, 40, 0.95), (1_000_000, 40, 0.98)]
@@ -102,28 +109,28 @@ def test_theorem_1_more_data_and_more_samples_find_the_graph(schedule):
     assert errors[0] >= errors[1] >= errors[2] == errors[3] == 0
 
 
-@pytest.mark.parametrize("variant", ["LPost", "LPr", "LL"])
-def test_only_the_chosen_scores_matter(rng, variant):
-    """LPr must not look at the data, LL not at the prior, LPost at both."""
+@pytest.mark.parametrize("use", ["both", "prior", "data"])
+def test_only_what_is_used_matters(rng, use):
+    """The paper's LPr must not look at the data, LL not at the prior, LPost at both."""
     _, problem = random_problem(rng, n=6, k=40, share=1.0)
     other = rng.permuted(problem.X, axis=0)
 
     def fit(X, prior):
         model = PartialGGM(
-            prior, engine="langevin", variant=variant, n_samples=20, p_m=None, random_state=0
-        )
-        model.set_params(schedule=Schedule.linear(T=60))
+            prior, engine=Langevin(20, schedule=Schedule.linear(T=60), bootstrap=None), use=use,
+            random_state=0,
+        )  # fmt: skip
         return model.fit(X).edge_probabilities_
 
     here = fit(problem.X, IndependentEdges(0.02))
-    assert np.array_equal(here, fit(other, IndependentEdges(0.02))) == (variant == "LPr")
-    assert np.array_equal(here, fit(problem.X, IndependentEdges(0.98))) == (variant == "LL")
+    assert np.array_equal(here, fit(other, IndependentEdges(0.02))) == (use == "prior")
+    assert np.array_equal(here, fit(problem.X, IndependentEdges(0.98))) == (use == "data")
 
 
 def test_a_prior_moves_the_answer_its_way(rng):
     X = rng.standard_normal((4, 8))
     blocks = StochasticBlocks([0] * 4 + [1] * 4, [[0.95, 0.02], [0.02, 0.95]])
-    model = PartialGGM(blocks, variant="LPr", p_m=None, n_samples=30, random_state=0)
+    model = PartialGGM(blocks, engine=Gibbs(30), use="prior", random_state=0)
     P = model.fit(X).edge_probabilities_
     inside = np.kron(np.eye(2), np.ones((4, 4))) - np.eye(8) == 1
     outside = np.kron(1 - np.eye(2), np.ones((4, 4))) == 1
@@ -134,7 +141,7 @@ def test_a_prior_moves_the_answer_its_way(rng):
 def test_same_seed_same_answer_whatever_kind_of_seed(rng):
     _, problem = random_problem(rng, n=6)
     fit = lambda seed: (  # noqa: E731
-        PartialGGM(engine="langevin", n_samples=4, schedule=SHORT, random_state=seed)
+        PartialGGM(engine=Langevin(draws=4, schedule=SHORT), random_state=seed)
         .fit(problem.X, known=problem.known)
         .samples_.tobytes()
     )
@@ -196,7 +203,9 @@ def test_nothing_unknown_gives_back_what_is_known_with_a_notice(rng):
 
 def test_nothing_known_uses_the_bootstrap_and_does_not_call_it_certain(rng):
     _, problem = random_problem(rng, n=8, k=120)
-    model = PartialGGM(p_m=0.3, n_bootstrap=20, **quick).fit(problem.X)
+    model = PartialGGM(
+        engine=replace(QUICK, bootstrap=Bootstrap(0.3, samples=20)), random_state=0
+    ).fit(problem.X)
     A_boot = bootstrapped_glasso(problem.X, np.random.default_rng(0), B=20)
     fixed = ~np.isnan(fix_edges(A_boot, 0.3)) & ~np.eye(8, dtype=bool)
     assert fixed.any()
@@ -211,16 +220,16 @@ def test_nothing_known_uses_the_bootstrap_and_does_not_call_it_certain(rng):
 def test_too_few_observations_are_told_in_warning_and_diagnostics(rng):
     X = rng.standard_normal((4, 10))
     with pytest.warns(GraphPriorWarning, match="k = 4 observations are too few"):
-        model = PartialGGM(p_m=None, **quick).fit(X)
+        model = PartialGGM(**alone).fit(X)
     assert model.diagnostics_["mle_exists"] is False
     assert model.diagnostics_["shrinkage"] > 0
 
 
-@pytest.mark.parametrize("variant", ["LPost", "LL"])
-def test_more_columns_than_memory_are_refused_before_anything_starts(variant):
+@pytest.mark.parametrize("use", ["both", "data"])
+def test_more_columns_than_memory_are_refused_before_anything_starts(use):
     X = np.zeros((2, 300_000))
     X[1] = 1
-    model = PartialGGM(EDPGNNPrior(EDPGNN()), engine="langevin", variant=variant)
+    model = PartialGGM(EDPGNNPrior(EDPGNN()), engine="langevin", use=use)
     with pytest.raises(GraphPriorError, match="300000 columns: about"):
         model.fit(X)
 
@@ -254,19 +263,20 @@ def test_dependent_columns_are_named_and_not_called_too_few_observations(rng):
     X = pd.DataFrame(rng.standard_normal((50, 4)), columns=list("abcd"))
     X["e"] = 2 * X["b"]
     with pytest.warns(GraphPriorWarning, match=r"columns b, e are \(nearly\) dependent"):
-        PartialGGM(p_m=None, **quick).fit(X)
+        PartialGGM(**alone).fit(X)
 
 
 def test_without_data_the_number_of_observations_is_not_blamed(rng):
     X = rng.standard_normal((4, 10))
-    model = PartialGGM(variant="LPr", p_m=None, **quick).fit(X)  # a warning would be an error
+    model = PartialGGM(use="prior", **alone).fit(X)  # a warning would be an error
     assert model.Theta_hat_ is None
 
 
 def test_progress_covers_bootstrap_and_chains(rng):
     seen = []
     X = random_problem(rng, n=6, k=60)[1].X
-    PartialGGM(n_bootstrap=4, progress=lambda *a: seen.append(a), **quick).fit(X)
+    engine = replace(QUICK, bootstrap=Bootstrap(samples=4))
+    PartialGGM(engine=engine, verbose=lambda *a: seen.append(a), random_state=0).fit(X)
     assert seen[:4] == [(b, 4) for b in range(1, 5)]
     assert seen[4:] in ([], [(step, 15) for step in range(1, 16)])
 
@@ -275,17 +285,13 @@ def test_progress_covers_bootstrap_and_chains(rng):
     ("parameters", "message"),
     [
         ({"engine": "magic"}, "engine"),
-        ({"variant": "L"}, "variant"),
-        ({"n_samples": 0}, "n_samples"),
+        ({"engine": Gibbs}, "engine"),
+        ({"use": "L"}, "use"),
         ({"threshold": 0.0}, "threshold"),
         ({"threshold": 1.1}, "threshold"),
         ({"prior": 3}, "prior is 3: expected"),
         ({"prior": IndependentEdges}, "prior is <class"),
-        ({"n_samples": 2.5}, "n_samples"),
-        ({"n_bootstrap": 0}, "n_bootstrap"),
-        ({"p_m": 0.7}, "p_m"),
         ({"random_state": "a"}, "random_state"),
-        ({"schedule": "paper"}, "schedule"),
         ({"prior": "no-such-prior"}, "no shipped prior is called"),
         ({"device": "no-such-device"}, "cannot be used"),
     ],
@@ -296,10 +302,34 @@ def test_impossible_parameters_are_refused(rng, parameters, message):
         PartialGGM(**{**quick, **parameters}).fit(problem.X, known=problem.known)
 
 
+@pytest.mark.parametrize(
+    ("make", "word"),
+    [
+        (lambda: Gibbs(0), "draws = 0"),
+        (lambda: Gibbs(2.5), "draws = 2.5"),
+        (lambda: Gibbs(True), "draws = True"),
+        (lambda: Gibbs(sweeps=3), "sweeps = 3"),
+        (lambda: Direct(0), "passes = 0"),
+        (lambda: Langevin(likelihood="both"), "likelihood = 'both'"),
+        (lambda: Langevin(schedule="paper"), "schedule = 'paper'"),
+        (lambda: Bootstrap(margin=0.7), "margin = 0.7"),
+        (lambda: Bootstrap(margin="x"), "margin = 'x'"),
+        (lambda: Bootstrap(penalty=-1.0), "penalty = -1.0"),
+        (lambda: Bootstrap(samples=0), "samples = 0"),
+        (lambda: engine_of("magic"), "engine = 'magic'"),
+        (lambda: engine_of("direct", draws=3), "'gibbs' and 'langevin' have it"),
+        (lambda: engine_of("gibbs", likelihood="marginal"), "'langevin' has it"),
+    ],
+)
+def test_impossible_settings_of_engines_are_refused(make, word):
+    with pytest.raises(GraphPriorError, match=word):
+        make()
+
+
 def test_clone_and_pipeline(rng):
     _, problem = random_problem(rng, n=5)
     model = PartialGGM(IndependentEdges(0.3), **quick)
-    assert clone(model).get_params()["n_samples"] == 3
+    assert clone(model).get_params()["engine"] == QUICK
     pipeline = make_pipeline(StandardScaler(), model)
     pipeline.fit(problem.X, partialggm__known=problem.known)
     direct = PartialGGM(IndependentEdges(0.3), **quick).fit(problem.X, known=problem.known)
@@ -318,7 +348,7 @@ def test_relabelling_nodes_relabels_the_deterministic_parts(rng):
 def test_without_a_prior_hidden_edges_are_counted_once(rng, engine):
     """The evidence's own edge rate is that of the unknown pairs; nothing is added to it."""
     _, problem = random_problem(rng, n=10, k=60)
-    model = PartialGGM(engine=engine, variant="LL", random_state=0)
+    model = PartialGGM(engine=engine, use="data", random_state=0)
     model.fit(problem.X, known=problem.known)
     assert model.diagnostics_["hidden_log_odds"] == 0.0
 
@@ -363,16 +393,16 @@ def test_the_prior_alone_sees_no_data(rng):
     X = rng.standard_normal((200, 8))
     X[:, 1] += 2 * X[:, 0]
     model = PartialGGM(
-        IndependentEdges(0.2), engine="langevin", variant="LPr", random_state=0,
-        schedule=Schedule.linear(T=3),
+        IndependentEdges(0.2), engine=Langevin(schedule=Schedule.linear(T=3)), use="prior",
+        random_state=0,
     ).fit(X)  # fmt: skip
     assert model.diagnostics_["fixed_by_bootstrap"] == 0
     assert model.threshold_ == 0.5
 
 
 def test_tempering_that_cannot_be_is_told(rng):
-    with pytest.warns(GraphPriorWarning, match="temper=True did nothing"):
-        PartialGGM(temper=True).fit(rng.standard_normal((30, 5)))
+    with pytest.warns(GraphPriorWarning, match="prior_weight='auto' did nothing"):
+        PartialGGM(prior_weight="auto").fit(rng.standard_normal((30, 5)))
 
 
 # Wrong input
@@ -382,16 +412,14 @@ def test_tempering_that_cannot_be_is_told(rng):
     ("parameters", "message"),
     [
         ({"threshold": "0.5"}, "threshold"),
-        ({"slack": "a"}, "slack"),
+        ({"null_scale": "a"}, "null_scale"),
         ({"density": "a"}, "density"),
         ({"density": 1.0}, r"density = 1.0: expected None or a share in \(0, 1\)"),
         ({"density": 0.2, "prior": "egonets"}, "density = 0.2 is the edge rate of independent"),
-        ({"density": 0.2, "variant": "LL"}, "density = 0.2 with variant 'LL'"),
-        ({"p_m": "x"}, "p_m"),
-        ({"lam": -1.0}, "lam"),
-        ({"progress": 3}, "progress"),
-        ({"n_samples": True}, "n_samples"),
-        ({"temper": "no"}, "temper"),
+        ({"density": 0.2, "use": "data"}, "density = 0.2 with use = 'data'"),
+        ({"verbose": "much"}, "verbose"),
+        ({"prior_weight": "no"}, "prior_weight"),
+        ({"time_series": "yes"}, "time_series"),
         ({"assume_centered": "no"}, "assume_centered"),
     ],
 )

@@ -20,7 +20,7 @@ def code(language):
 def folder(tmp_path_factory):
     """Where `make demo` has run: README's commands start from its result."""
     here = tmp_path_factory.mktemp("readme")
-    graphprior(["demo", "--samples", "3"], here)
+    graphprior(["demo", "--draws", "3"], here)
     return here
 
 

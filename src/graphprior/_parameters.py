@@ -7,85 +7,70 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.langevin import resolve_device
-from graphprior.engines.run import ENGINES
+from graphprior.engines.run import Engine, resolve_engine
 from graphprior.errors import GraphPriorError
-from graphprior.observations.checks import MISSING, ROWS, as_numbers, node_names
-from graphprior.priors.noise import Schedule
+from graphprior.observations.checks import MISSING, as_numbers, node_names
+
+USES, WEIGHTS = ("both", "prior", "data"), ("full", "auto")
 
 
 def check_parameters(model: Any) -> None:
     """Refuse parameters of a `PartialGGM` that make no sense."""
-    if model.engine not in ENGINES:
-        raise GraphPriorError(f"engine = {model.engine!r}: expected one of {list(ENGINES)}")
-    allowed = (None, "marginal", *(["plug-in"] if model.engine == "langevin" else []))
-    if model.likelihood not in allowed:
-        raise GraphPriorError(
-            f"likelihood = {model.likelihood!r} with engine {model.engine!r}: expected one of "
-            f"{list(allowed)}"
-        )
-    if model.hidden not in ("by value", "at random"):
-        raise GraphPriorError(f"hidden = {model.hidden!r}: expected 'by value' or 'at random'")
-    if model.variant not in ("LPost", "LPr", "LL"):
-        raise GraphPriorError(f"variant = {model.variant!r}: expected 'LPost', 'LPr' or 'LL'")
-    for name, choices in (("missing", MISSING), ("rows", ROWS)):
+    engine = resolve_engine(model.engine)
+    for name, choices in (("use", USES), ("prior_weight", WEIGHTS), ("missing", MISSING)):
         if getattr(model, name) not in choices:
             raise GraphPriorError(
                 f"{name} = {getattr(model, name)!r}: expected one of {list(choices)}"
             )
-    _check_numbers(model)
-    if not isinstance(model.schedule, Schedule | None):
-        raise GraphPriorError(f"schedule = {model.schedule!r}: expected a Schedule or None")
-    if not isinstance(model.sweeps, Sweeps | None):
-        raise GraphPriorError(f"sweeps = {model.sweeps!r}: expected Sweeps or None")
-    resolve_device(model.device)
-
-
-def _check_numbers(model: Any) -> None:
-    """Refuse numbers, switches and a progress function that are none, or out of range."""
-    for name in ("temper", "assume_centered"):
+    for name in ("assume_centered", "time_series", "unknown_at_random"):
         if not isinstance(getattr(model, name), bool | np.bool_):
             raise GraphPriorError(f"{name} = {getattr(model, name)!r}: expected True or False")
-    for name in ("density", "slack", "threshold", "p_m", "lam"):
+    for name in ("density", "null_scale", "threshold"):
         value = getattr(model, name)
         if value is not None and not isinstance(value, Real):
             raise GraphPriorError(f"{name} = {value!r}: expected a number or None")
-    if model.density is not None and not 0 < model.density < 1:
+    _check_density(model)
+    _check_null_scale(model, engine)
+    if model.threshold is not None and not 0 < model.threshold <= 1:
+        raise GraphPriorError(f"threshold = {model.threshold}: expected a value in (0, 1]")
+    if not isinstance(model.verbose, bool | np.bool_ | int) and not callable(model.verbose):
+        raise GraphPriorError(
+            f"verbose = {model.verbose!r}: expected True, False or a function (done, total)"
+        )
+    resolve_device(model.device)
+
+
+def _check_density(model: Any) -> None:
+    if model.density is None:
+        return
+    if not 0 < model.density < 1:
         raise GraphPriorError(f"density = {model.density}: expected None or a share in (0, 1)")
-    if model.density is not None and model.prior is not None:
+    if model.prior is not None:
         raise GraphPriorError(
             f"density = {model.density} is the edge rate of independent edges: with prior = "
             f"{model.prior!r} it would not be used; leave one out"
         )
-    if model.density is not None and model.variant == "LL":
+    if model.use == "data":
         raise GraphPriorError(
-            f"density = {model.density} with variant 'LL', which uses the likelihood alone: leave "
-            "density out, or use variant 'LPost'"
+            f"density = {model.density} with use = 'data', which follows the data alone: leave "
+            "density out, or use = 'both'"
         )
-    if model.slack is not None and not 0 <= model.slack < 1:
+
+
+def _check_null_scale(model: Any, engine: Engine) -> None:
+    scale = model.null_scale
+    if scale is not None and not 0 <= scale < 1:
         raise GraphPriorError(
-            f"slack = {model.slack}: expected None or a partial correlation from 0 to below 1"
+            f"null_scale = {scale}: expected None or a partial correlation from 0 to below 1"
         )
-    if model.slack and model.variant == "LPr":
-        raise GraphPriorError(f"slack = {model.slack} with variant 'LPr', which sees no data")
-    if model.slack and model.engine == "langevin" and model.likelihood in (None, "plug-in"):
+    if scale and model.use == "prior":
+        raise GraphPriorError(f"null_scale = {scale} with use = 'prior', which sees no data")
+    if scale and engine.plugs_in:
         raise GraphPriorError(
-            f"slack = {model.slack} with the plug-in likelihood, which has none: use engine "
-            "'direct' or 'gibbs', or likelihood 'marginal'"
+            f"null_scale = {scale} with a precision matrix plugged in, whose absent pairs are "
+            "exactly zero: use engine 'direct' or 'gibbs', or Langevin(likelihood='marginal')"
         )
-    for name in ("n_samples", "n_bootstrap"):
-        value = getattr(model, name)
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
-    if model.threshold is not None and not 0 < model.threshold <= 1:
-        raise GraphPriorError(f"threshold = {model.threshold}: expected a value in (0, 1]")
-    if model.p_m is not None and not 0 <= model.p_m <= 0.5:
-        raise GraphPriorError(f"p_m = {model.p_m}: the margin must lie between 0 and 0.5")
-    if model.lam is not None and not model.lam > 0:
-        raise GraphPriorError(f"lam = {model.lam}: the penalty must be positive")
-    if model.progress is not None and not callable(model.progress):
-        raise GraphPriorError(f"progress = {model.progress!r}: expected a function (done, total)")
 
 
 def refuse_misplaced(X: Any, y: Any) -> None:

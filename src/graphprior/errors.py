@@ -9,6 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from numbers import Integral, Real
+from typing import Any
 
 
 class GraphPriorError(ValueError):
@@ -33,3 +35,15 @@ def notes() -> Iterator[list[str]]:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
             )
+
+
+def check_number(name: str, value: Any, low: float, high: float) -> None:
+    """Refuse what is no number, or lies outside ``low`` to ``high``."""
+    if not isinstance(value, Real) or isinstance(value, bool) or not low <= float(value) <= high:
+        raise GraphPriorError(f"{name} = {value!r}: expected a number from {low:g} to {high:g}")
+
+
+def check_count(name: str, value: Any) -> None:
+    """Refuse what is no whole number from 1 on."""
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")

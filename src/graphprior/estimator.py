@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict
-from typing import Any, Literal
+from dataclasses import asdict, replace
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -14,30 +13,27 @@ from sklearn.utils.validation import validate_data
 from graphprior._answers import Answers
 from graphprior._parameters import check_parameters, generator, refuse_misplaced
 from graphprior.diagnosis.notes import weak_ground
-from graphprior.engines.bootstrap import fix_confident_pairs
-from graphprior.engines.gibbs import Sweeps
+from graphprior.engines.bootstrap import Bootstrap, fix_confident_pairs
+from graphprior.engines.langevin import Langevin
 from graphprior.engines.posterior import (
     Posterior,
     default_threshold,
     share_interval,
     threshold_estimate,
 )
-from graphprior.engines.run import Settings, run
+from graphprior.engines.run import Engine, engine_name, engine_of, resolve_engine
 from graphprior.errors import GraphPriorWarning
 from graphprior.evidence.evidence import Evidence, data_evidence, refuse_coupled
 from graphprior.evidence.precision import PrecisionEstimate, constrained_mle
-from graphprior.evidence.slab import rate_prior
+from graphprior.io.progress import reporting
 from graphprior.observations.series import row_facts
 from graphprior.priors.exact import LearnedRate
 from graphprior.priors.fit_check import PriorGain, check_prior
 from graphprior.priors.load import refuse_too_large, resolve_prior
-from graphprior.priors.noise import Schedule
 from graphprior.priors.protocol import EvidencePrior, Prior
 from graphprior.priors.tempered import TemperedPrior
 from graphprior.problem.problem import Problem
-from graphprior.types import Matrix
-
-Variant = Literal["LPost", "LPr", "LL"]
+from graphprior.types import Matrix, Progress
 
 
 class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
@@ -46,53 +42,39 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     prior : None, str, path or prior
-        Name of a shipped prior, a .safetensors file, or a prior object. None:
-        independent edges, at a rate that is drawn with the strengths; known pairs count for it
-        as 40 pairs at most.
+        Name of a shipped prior, a .safetensors file, or a prior object. None: independent edges,
+        at a rate that is estimated together with their strengths.
     density : float or None
         Share of the unknown pairs that are edges, where you know it and give no prior.
-    engine : "direct", "gibbs" or "langevin"
-        A few passes of the prior and nothing drawn, Gibbs, or Algorithm 1.
-    likelihood : "marginal", "plug-in" or None
-        Strength of an edge integrated out, or as in the paper; only "langevin"
-        has the choice, and takes "plug-in" for None.
-    variant : "LPost", "LPr" or "LL"
-        Follow prior and likelihood, the prior alone, or the likelihood alone.
-    hidden : "by value" or "at random"
-        Whether the share of edges among the unknown pairs is estimated; not by "langevin".
-    temper : bool
-        Believe the prior only as far as it predicts pairs that it is not shown.
-    slack : float or None
-        Size of partial correlations that are no edges: real data have no exact zeros.
-        None estimates it from the pairs known to be absent; 0 is the exact model.
-    n_samples : int
-        Number M of graphs drawn, each by its own chain.
+    engine : "direct", "gibbs", "langevin" or an engine
+        How the posterior is found. "direct" gives probabilities and draws nothing, "gibbs" also
+        draws graphs, "langevin" is Algorithm 1 of the paper. A name stands for the engine with
+        its usual settings; `Gibbs(draws=100)` has others.
+    use : "both", "prior" or "data"
+        What to follow. The paper calls them LPost, LPr and LL.
+    prior_weight : "full" or "auto"
+        "auto" believes the prior only as far as it predicts pairs that it is not shown.
+    unknown_at_random : bool
+        Whether edges are unknown no more often than other pairs. If not, the share of edges among
+        the unknown pairs is estimated; not by "langevin".
+    null_scale : float or None
+        Size of the partial correlations of pairs that are no edges: real data have no exact
+        zeros. None estimates it from the pairs known to be absent; 0 is the exact model.
     threshold : float or None
-        tau: an edge is reported where its probability reaches it. Eq. (11).
-        None takes 0.5, or `default_threshold` with the plug-in likelihood.
-    schedule : Schedule or None
-        Levels and steps of "langevin". None takes `Schedule.relaxed()`.
-    sweeps : Sweeps or None
-        Passes and sweeps of "gibbs".
-    p_m : float or None
-        Nothing known, plug-in likelihood: margin of the bootstrap that fixes
-        confident pairs first (Eqs. 30-31). None goes without it.
-    lam : float or None
-        Penalty of the bootstrap's lasso on the correlation scale; None: sqrt(log n / k).
-    n_bootstrap : int
-        Number B of bootstrap samples.
+        tau: an edge is reported where its probability reaches it. Eq. (11). None takes 0.5, or
+        `default_threshold` where a precision matrix is plugged in.
     missing : "refuse", "em" or "pairwise"
         What to do about nan in X (docs/missing-and-beliefs.md).
-    rows : "independent" or "series"
-        Rows of a series, in the order of time, count as fewer the more they depend on each other.
+    time_series : bool
+        Rows are in the order of time; they count as fewer the more they depend on each other.
     assume_centered : bool
         Take the variables as having mean zero.
     device : str
         Where the networks run, for example "cpu" or "cuda".
     random_state : int, Generator, RandomState or None
         Same seed, same answer.
-    progress : callable or None
-        Called with (steps done, steps in all).
+    verbose : bool or callable
+        True shows a progress bar. A function is called with (steps done, steps in all).
 
     Attributes
     ----------
@@ -131,47 +113,33 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         prior: Any = None,
         *,
         density: float | None = None,
-        engine: str = "direct",
-        likelihood: str | None = None,
-        variant: Variant = "LPost",
-        hidden: str = "by value",
-        temper: bool = False,
-        slack: float | None = None,
-        n_samples: int = 10,
+        engine: str | Engine = "direct",
+        use: str = "both",
+        prior_weight: str = "full",
+        unknown_at_random: bool = False,
+        null_scale: float | None = None,
         threshold: float | None = None,
-        schedule: Schedule | None = None,
-        sweeps: Sweeps | None = None,
-        p_m: float | None = 0.45,
-        lam: float | None = None,
-        n_bootstrap: int = 50,
         missing: str = "refuse",
-        rows: str = "independent",
+        time_series: bool = False,
         assume_centered: bool = False,
         device: str = "cpu",
         random_state: Any = None,
-        progress: Callable[[int, int], None] | None = None,
+        verbose: bool | Progress = False,
     ) -> None:
         self.prior = prior
-        self.engine = engine
-        self.likelihood = likelihood
-        self.variant = variant
-        self.hidden = hidden
-        self.temper = temper
         self.density = density
-        self.slack = slack
-        self.n_samples = n_samples
+        self.engine = engine
+        self.use = use
+        self.prior_weight = prior_weight
+        self.unknown_at_random = unknown_at_random
+        self.null_scale = null_scale
         self.threshold = threshold
-        self.schedule = schedule
-        self.sweeps = sweeps
-        self.p_m = p_m
-        self.lam = lam
-        self.n_bootstrap = n_bootstrap
         self.missing = missing
-        self.rows = rows
+        self.time_series = time_series
         self.assume_centered = assume_centered
         self.device = device
         self.random_state = random_state
-        self.progress = progress
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None, known: Any = None, beliefs: Any = None) -> PartialGGM:
         """Estimate the graph behind ``X`` (k, n) given what is ``known`` and believed of it.
@@ -189,75 +157,81 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             self, X, dtype=np.float64, ensure_all_finite=False, ensure_min_samples=2,
             ensure_min_features=2,
         )  # fmt: skip
-        refuse_too_large(checked.shape[1], self.n_samples)
+        engine = resolve_engine(self.engine)
+        refuse_too_large(checked.shape[1], max(engine.draws, 1))
         table = X if hasattr(X, "columns") else checked
-        self.problem_ = Problem.create(table, known, beliefs, self.missing, self.rows)
+        self.problem_ = Problem.create(
+            table, known, beliefs, self.missing, self.time_series, self.assume_centered,
+            self.unknown_at_random,
+        )  # fmt: skip
         prior = (
-            None
-            if self.variant == "LL"
-            else resolve_prior(self.prior, self.problem_, self.density, self._is_random)
+            None if self.use == "data" else resolve_prior(self.prior, self.problem_, self.density)
         )
-        refuse_too_large(self.problem_.n, self.n_samples, prior)
+        refuse_too_large(self.problem_.n, max(engine.draws, 1), prior)
         self.prior_card_ = getattr(prior, "card", None)
-        rng = generator(self.random_state)
-        problem, A_boot = self._fix_confident_pairs(rng)
+        with reporting(self.verbose) as progress:
+            self._estimate(engine, prior, generator(self.random_state), progress)
+        for line in self.notes_:
+            warnings.warn(line, GraphPriorWarning, stacklevel=2)
+        return self
+
+    def _estimate(
+        self, engine: Engine, prior: Prior | None, rng: np.random.Generator,
+        progress: Progress | None,
+    ) -> None:  # fmt: skip
+        """Everything that is estimated, once the input is checked."""
+        problem, A_boot = self._fix_confident_pairs(engine, rng, progress)
         self.prior_gain_: PriorGain | None = None
         self.prior_used_, data = None, None
         posterior = Posterior.from_samples(np.nan_to_num(problem.known).astype(np.uint8)[None])
         if problem.U.any():
-            data = self._data(problem)
+            data = self._data(engine, problem)
             self.prior_used_ = self._prior(problem, prior, data, rng)
-            posterior = run(problem, self.prior_used_, data, rng, self._settings())
+            posterior = engine(
+                self._asked(problem), self.prior_used_, data, rng, self.device, progress
+            )
             if isinstance(self.prior_used_, LearnedRate) and posterior.evidence is not None:
                 self.prior_used_ = LearnedRate(posterior.evidence.slab.rate)
-        self._set_result(problem, posterior, data, A_boot)
+        self._set_result(engine, problem, posterior, data, A_boot)
         given = self.prior if self.density is None else prior
-        told = self.prior_gain_, self.temper, given, self.prior_card_
+        told = self.prior_gain_, self.prior_weight == "auto", given, self.prior_card_
         ground = self.evidence_ or data
         self.notes_ = weak_ground(self.problem_, ground, *told, self.diagnostics_.get("row_order"))
-        for line in self.notes_:
-            warnings.warn(line, GraphPriorWarning, stacklevel=2)
-        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.missing != "refuse"
         return tags
 
-    def _fix_confident_pairs(self, rng: np.random.Generator) -> tuple[Problem, Matrix | None]:
+    def _fix_confident_pairs(
+        self, engine: Engine, rng: np.random.Generator, progress: Progress | None
+    ) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
-        if problem.O.any() or self.p_m is None or not self._is_plug_in:
+        bootstrap = getattr(engine, "bootstrap", None)
+        if problem.O.any() or bootstrap is None or self._likelihood(engine) != "plug-in":
             return problem, None
-        return fix_confident_pairs(
-            problem, rng, self.p_m, self.lam, self.n_bootstrap, self.progress
-        )
+        return fix_confident_pairs(problem, rng, bootstrap, progress)
 
-    @property
-    def _is_plug_in(self) -> bool:
-        return self._likelihood_used == "plug-in"
-
-    @property
-    def _likelihood_used(self) -> str | None:
-        if self.variant == "LPr":
+    def _likelihood(self, engine: Engine) -> str | None:
+        """The kind of likelihood that is used."""
+        if self.use == "prior":
             return None
-        plug_in = self.engine == "langevin" and self.likelihood in (None, "plug-in")
-        return "plug-in" if plug_in else "marginal"
+        return "plug-in" if engine.plugs_in else "marginal"
 
-    @property
-    def _is_random(self) -> bool:
-        """Whether which pairs are unknown says nothing of whether they are edges."""
-        return self.hidden == "at random"
+    def _asked(self, problem: Problem) -> Problem:
+        """The problem as the engine gets it: a rate of edges that is given needs no correction."""
+        is_given = self.use == "data" or self.density is not None
+        return replace(problem, unknown_at_random=True) if is_given else problem
 
-    def _data(self, problem: Problem) -> Evidence | PrecisionEstimate | None:
-        """What the data say, in the form that the likelihood chosen takes."""
-        if self.variant == "LPr":
+    def _data(self, engine: Engine, problem: Problem) -> Evidence | PrecisionEstimate | None:
+        """What the data say, in the form that the engine takes."""
+        if self.use == "prior":
             return None
-        if self._is_plug_in:
+        if engine.plugs_in:
             return constrained_mle(problem)
-        if self.engine == "langevin":
+        if isinstance(engine, Langevin):
             refuse_coupled(problem)
-        rate = rate_prior(problem.known, self._is_random)
-        return data_evidence(problem, slack=self.slack, rate=rate)
+        return data_evidence(problem, slack=self.null_scale)
 
     def _prior(
         self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator
@@ -272,20 +246,13 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return prior
         gain = check_prior(problem.known, prior, evidence, rng.spawn(1)[0], self.device)
         self.prior_gain_ = gain
-        if self.temper and gain is not None:
+        if self.prior_weight == "auto" and gain is not None:
             return TemperedPrior(prior, gain.temperature, gain.rate)
         return prior
 
-    def _settings(self) -> Settings:
-        return Settings(
-            self.engine, self.n_samples, self.schedule, self.sweeps,
-            # LL's own edge rate, and one that is given, is that of the unknown pairs already.
-            self.hidden == "by value" and self.variant != "LL" and self.density is None,
-            self.device, self.progress,
-        )  # fmt: skip
-
     def _set_result(
         self,
+        engine: Engine,
         problem: Problem,
         posterior: Posterior,
         data: Evidence | PrecisionEstimate | None,
@@ -294,14 +261,14 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         P, low, high = (
             m.copy() for m in (posterior.edge_probabilities, posterior.low, posterior.high)
         )
-        usual = default_threshold(problem) if self._is_plug_in else 0.5
+        usual = default_threshold(problem) if self._likelihood(engine) == "plug-in" else 0.5
         self.threshold_ = usual if self.threshold is None else self.threshold
         A_hat = threshold_estimate(P, self.threshold_)
-        if A_boot is not None:
+        bootstrap = getattr(engine, "bootstrap", None)
+        if A_boot is not None and bootstrap is not None:
             # The bootstrap's confidence is not certainty: report its share, not 0 or 1.
-            for m, value in zip(
-                (P, low, high), (A_boot, *share_interval(A_boot, self.n_bootstrap)), strict=True
-            ):
+            bounds = share_interval(A_boot, bootstrap.samples)
+            for m, value in zip((P, low, high), (A_boot, *bounds), strict=True):
                 m[problem.O] = value[problem.O]
         certain = ~self.problem_.U
         low[certain] = high[certain] = P[certain]
@@ -319,8 +286,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             "believed_pairs": int(self.problem_.believed.sum() // 2),
             "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
             "threshold": float(self.threshold_),
-            "engine": self.engine,
-            "likelihood": self._likelihood_used,
+            "engine": engine_name(engine),
+            "likelihood": self._likelihood(engine),
             "precision_shrinkage": refit.shrinkage,
             "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
             **({} if data is None else row_facts(problem.X, problem.names)),
@@ -329,3 +296,17 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         }
         if not isinstance(self.prior_used_, LearnedRate):
             self.diagnostics_.pop("edge_rate", None)  # of the data alone, before the prior
+
+
+def from_arguments(
+    prior: Any, arguments: dict[str, Any], verbose: bool | Progress = False
+) -> PartialGGM:
+    """The model that run.json tells of: engine by name, its settings beside, as plain values."""
+    rest = dict(arguments)
+    settings = dict(rest.pop("engine_settings", {}))
+    if "bootstrap_margin" in settings:
+        margin = settings.pop("bootstrap_margin")
+        settings["bootstrap"] = None if margin is None else Bootstrap(margin)
+    return PartialGGM(
+        prior, engine=engine_of(rest.pop("engine"), **settings), verbose=verbose, **rest
+    )

@@ -13,7 +13,7 @@ from graphprior.graphs.quantities import QUANTITIES
 from graphprior.results.folder import read_result, write_result
 from graphprior.results.result import Result
 from graphprior.results.summaries import posterior_summary
-from oracles import random_problem
+from oracles import engine_with, random_problem
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def here(tmp_path, monkeypatch, capsys):
     _, problem = random_problem(np.random.default_rng(0), n=5)
     X = pd.DataFrame(problem.X, columns=["a[b]", "b", "c, d", "e", "f"])
     for name, engine in (("drawn", "gibbs"), ("direct", "direct")):
-        model = PartialGGM(engine=engine, n_samples=45, random_state=0)
+        model = PartialGGM(engine=engine_with(engine, draws=45), random_state=0)
         (tmp_path / name).mkdir()
         write_result(tmp_path / name, Result.of(model.fit(X, known=problem.known)))
     monkeypatch.chdir(tmp_path)
@@ -57,7 +57,7 @@ def test_too_few_draws_are_a_note(here):
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["direct"], "--engine gibbs --samples 100"),
+        (["direct"], "--engine gibbs --draws 100"),
         (["nowhere"], "no such folder"),
         (["drawn", "--what", "degre"], "'degre' is nothing to ask"),
         (["drawn", "--what", ""], "'' is nothing to ask"),

@@ -81,8 +81,8 @@ def rows(out):
     "options",
     [
         ["--known", "known", "--prior", "egonets", "--pictures"],
-        ["--known", "one.csv", "--engine", "gibbs", "--samples", "3", "--seed", "7"],
-        ["--engine", "langevin", "--samples", "1", "--variant", "LL"],
+        ["--known", "one.csv", "--engine", "gibbs", "--draws", "3", "--seed", "7"],
+        ["--engine", "langevin", "--draws", "1", "--use", "data"],
     ],
     ids=["direct", "gibbs", "langevin"],
 )
@@ -255,7 +255,7 @@ def test_a_folder_that_cannot_be_used_is_refused_before_any_work(here, tables, s
         ("--prior", "nonsense", "'nonsense'"),
         ("--prior", "missing.safetensors", "missing.safetensors: no such file"),
         ("--engine", "steam", "'steam'"),
-        ("--samples", "0", "n_samples = 0"),
+        ("--draws", "3", "does not apply to engine 'direct'"),
         ("--seed", "-1", "-1"),
         ("--device", "nonsense", "nonsense"),
         ("--jobs", "0", "--jobs 0"),

@@ -5,12 +5,14 @@ from scipy.special import expit
 from enumeration import at_estimate, random_prior, simulated_problem
 from graphprior import PartialGGM
 from graphprior.engines.gibbs import Sweeps
+from graphprior.engines.langevin import Langevin
 from graphprior.errors import GraphPriorError
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import nothing_known, unvech
 from graphprior.priors.exact import FiniteGraphs
 from graphprior.priors.noise import Schedule
 from graphprior.priors.protocol import ask
+from oracles import engine_with
 
 PATH = unvech(np.array([1.0, 0, 0, 1, 0, 1]))
 
@@ -69,7 +71,7 @@ def test_at_the_tipping_point_the_log_odds_are_zero(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_the_answer_lies_on_the_side_of_the_tipping_point_where_the_estimate_is(seed, engine):
     """The estimate is the one the data's log-odds came from, so all parts tell one story."""
-    model = fitted(seed, engine=engine, sweeps=Sweeps(2, 0, 1, 2))
+    model = fitted(seed, engine=engine_with(engine, sweeps=Sweeps(2, 0, 1, 2)))
     for pair in unknown_pairs(model):
         found = model.explain(*pair)
         there = at_estimate(model, pair, found.partial_correlation)
@@ -142,7 +144,7 @@ def test_known_pairs_and_no_variables_are_refused_in_clear_words():
 
 def test_without_reasons_there_is_nothing_to_explain():
     short = Schedule.linear(L=3, T=5)
-    model = fitted(engine="langevin", likelihood="marginal", schedule=short)
+    model = fitted(engine=Langevin(likelihood="marginal", schedule=short))
     with pytest.raises(GraphPriorError, match="engine 'direct' or 'gibbs'"):
         model.explain(*unknown_pairs(model)[0])
 
@@ -177,7 +179,7 @@ def test_in_words_all_parts_are_told():
 
 
 def test_without_data_there_is_no_partial_correlation():
-    model = fitted(variant="LPr")
+    model = fitted(use="prior")
     found = model.explain(*unknown_pairs(model)[0])
     assert found.data == 0
     assert found.partial_correlation is None

@@ -17,6 +17,9 @@ from scipy.stats import kstest
 from graphprior import PartialGGM, read_result
 from graphprior.cli.main import main
 from graphprior.diagnosis.self_check import Bin, _bin_of, check_model
+from graphprior.engines.gibbs import Gibbs
+from graphprior.engines.langevin import Langevin
+from graphprior.engines.run import resolve_engine
 from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.io.inputs import Reading
@@ -54,7 +57,7 @@ class Islands(PartialGGM):
 
     def fit(self, X, y=None, known=None, beliefs=None):
         type(self).seen += (np.array(X),)
-        self.problem_ = Problem.create(X, known, beliefs, self.missing, self.rows)
+        self.problem_ = Problem.create(X, known, beliefs, self.missing, self.time_series)
         Z = np.nan_to_num(self.problem_.X)
         products = (Z[:, FIRST] * Z[:, FIRST + 1]).sum(axis=0)
         gain = len(Z) / 2 * np.log1p(-(STRENGTH**2)) - STRENGTH * products
@@ -67,7 +70,7 @@ class Islands(PartialGGM):
         return self
 
     def drawn(self, p, rng):
-        return rng.random((self.n_samples, PAIRS)) < p
+        return rng.random(((resolve_engine(self.engine).draws or 10), PAIRS)) < p
 
     def draw(self, count, random_state=None):
         return drawn_with(RATE, count, random_state)
@@ -93,7 +96,7 @@ class Alike(Islands):
     """Right probabilities, but only one graph is drawn, again and again."""
 
     def drawn(self, p, rng):
-        return np.tile(rng.random(PAIRS) < p, (self.n_samples, 1))
+        return np.tile(rng.random(PAIRS) < p, ((resolve_engine(self.engine).draws or 10), 1))
 
 
 class Own(Islands):
@@ -235,7 +238,7 @@ def test_graphs_without_edges_are_told_as_such():
 
 @pytest.mark.parametrize("draws", [2, 20])
 def test_ranks_are_uniform_where_graphs_drawn_are_right(draws):
-    model = islands(n_samples=draws)
+    model = islands(engine=Gibbs(draws))
     found = [model.check(30, random_state=seed) for seed in range(40)]
     for values in ([check.ranks_p for check in found], [check.alike_p for check in found]):
         assert kstest(values, "uniform").pvalue > 0.01
@@ -279,7 +282,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_does_not():
 
 def test_jobs_do_not_change_the_answer():
     _, problem = random_problem(np.random.default_rng(1), n=6, k=40)
-    model = PartialGGM(engine="gibbs", n_samples=4, random_state=0)
+    model = PartialGGM(engine=Gibbs(draws=4), random_state=0)
     with notes():
         model.fit(problem.X, known=problem.known)
     assert model.check(5, random_state=0, jobs=2) == model.check(5, random_state=0)
@@ -321,13 +324,13 @@ def test_each_table_is_fitted_with_the_same_settings_and_nothing_of_the_model_ch
             used.append((self.get_params(), known, beliefs))
             return super().fit(X, y, known, beliefs)
 
-    model = islands(Settings, n_samples=3, threshold=0.4, random_state=5)
+    model = islands(Settings, engine=Gibbs(3), threshold=0.4, random_state=5)
     before = dict(vars(model))
     used.clear()
     model.check(3, random_state=0)
     assert {name: value for name, value in vars(model).items() if name != "_self_check"} == before
     for parameters, known, beliefs in used:
-        different = {n for n, v in parameters.items() if v is not model.get_params()[n]}
+        different = {n for n, v in parameters.items() if v != model.get_params()[n]}
         assert different <= {"random_state", "threshold"}
         assert parameters["threshold"] == 0.4
         np.testing.assert_array_equal(known, model.problem_.known)
@@ -359,11 +362,11 @@ def test_gaps_are_where_they_were():
 
 def test_a_series_becomes_as_many_independent_rows_as_it_is_worth():
     X = np.random.default_rng(0).standard_normal((40, 2 * PAIRS))
-    model = islands(X=X, rows="series")
+    model = islands(X=X, time_series=True)
     check = model.check(2, random_state=0)
     assert check.rows == 9
     assert {simulated.shape for simulated in Islands.seen} == {(9, 2 * PAIRS)}
-    assert model.rows == "series"
+    assert model.time_series
 
 
 # Refusals
@@ -388,10 +391,10 @@ def test_bad_arguments_are_refused(arguments, word):
 @pytest.mark.parametrize(
     ("parameters", "word"),
     [
-        ({"variant": "LPr"}, "does not look at the data"),
-        ({"engine": "langevin", "p_m": None, "n_samples": 2}, "plug-in likelihood"),
+        ({"use": "prior"}, "does not look at the data"),
+        ({"engine": Langevin(2, bootstrap=None)}, "plug-in likelihood"),
         (
-            {"engine": "langevin", "likelihood": "marginal", "n_samples": 2},
+            {"engine": Langevin(2, "marginal")},
             "engine 'direct' or 'gibbs'",
         ),
     ],

@@ -8,7 +8,7 @@ from graphprior.errors import GraphPriorError, notes
 from graphprior.gaussian.simulate import simulate_observations, simulate_precision
 from graphprior.graphs.matrices import hide
 from graphprior.priors.exact import IndependentEdges
-from oracles import random_graph
+from oracles import engine_with, random_graph
 
 
 def problem(seed, n=10, k=80, share=0.5):
@@ -23,7 +23,7 @@ def problem(seed, n=10, k=80, share=0.5):
 def test_draws_are_of_the_posterior_and_agree_with_what_is_known(engine, prior):
     """Shares of drawn edges are the probabilities, within 5 standard errors of dependent draws."""
     _, X, known = problem(3)
-    model = PartialGGM(prior, engine=engine, n_samples=400, random_state=0)
+    model = PartialGGM(prior, engine=engine_with(engine, draws=400), random_state=0)
     with notes():  # the prior need not fit
         model.fit(X, known=known)
     graphs, precisions = model.draw(400, random_state=1)
@@ -59,4 +59,4 @@ def test_what_cannot_be_drawn_is_refused():
     with pytest.raises(GraphPriorError, match="from 1 on"):
         PartialGGM().fit(X, known=known).draw(0)
     with pytest.raises(GraphPriorError, match="engine 'direct' or 'gibbs'"):
-        PartialGGM(variant="LPr").fit(X, known=known).draw(3)
+        PartialGGM(use="prior").fit(X, known=known).draw(3)

@@ -19,7 +19,7 @@ from graphprior.gaussian.simulate import simulate_observations, simulate_precisi
 from graphprior.graphs.matrices import hide, nothing_known, unvech, vech
 from graphprior.priors.exact import IndependentEdges
 from graphprior.results.metrics import on_unknown
-from oracles import random_graph
+from oracles import engine_with, random_graph
 
 PROBLEMS, RANKED, DRAWS, BINS = 30, 12, 10, 5
 RATE = 0.3
@@ -102,7 +102,7 @@ def solved(cell, engine, problems):
     prior, found = IndependentEdges(RATE) if cell[-1] == "told" else None, []
     for g in range(problems):
         A, X, known = draw_problem(cell, g)
-        model = PartialGGM(prior, engine=engine, n_samples=DRAWS, random_state=g)
+        model = PartialGGM(prior, engine=engine_with(engine, draws=DRAWS), random_state=g)
         with notes():
             model.fit(X, known=known)
         U = model.problem_.U

@@ -267,7 +267,7 @@ def test_a_density_that_is_given_is_used():
     problem, _ = problem_of("sparse", 10, 40, 3)
     fits = [PartialGGM(density=d).fit(problem.X).edge_probabilities_ for d in (0.05, 0.4)]
     with notes():
-        same = PartialGGM(IndependentEdges(0.4), hidden="at random").fit(problem.X)
+        same = PartialGGM(IndependentEdges(0.4), unknown_at_random=True).fit(problem.X)
     np.testing.assert_allclose(fits[1], same.edge_probabilities_, atol=1e-9)
     assert fits[0].sum() < 0.7 * fits[1].sum()
 

@@ -11,7 +11,7 @@ from enumeration import (
     small_problem,
 )
 from graphprior import PartialGGM
-from graphprior.engines.langevin import sample_graphs
+from graphprior.engines.langevin import Langevin, sample_graphs
 from graphprior.evidence.evidence import data_evidence
 from graphprior.evidence.marginal import MarginalLikelihood
 from graphprior.gaussian.simulate import simulate_observations
@@ -192,7 +192,7 @@ def test_the_likelihood_alone_finds_what_strong_data_say():
     A = all_graphs(4)[0b011001]
     X = simulate_observations(np.eye(4) + 0.45 * A, 500, rng)
     model = PartialGGM(
-        variant="LL", engine="langevin", likelihood="marginal", schedule=ANNEALED, n_samples=20,
+        use="data", engine=Langevin(draws=20, likelihood="marginal", schedule=ANNEALED),
         random_state=0,
     )  # fmt: skip
     P = model.fit(X).edge_probabilities_

@@ -107,7 +107,7 @@ def test_weak_dependence_everywhere_makes_no_edges(rng):
         assert any("look dependent" in line for line in model.notes_)
         assert model.diagnostics_["slack"] == pytest.approx(WEAK, rel=0.5)
         with_slack += false_and_true(model, A, known)
-        exact += false_and_true(PartialGGM(slack=0.0).fit(X, known=known), A, known)
+        exact += false_and_true(PartialGGM(null_scale=0.0).fit(X, known=known), A, known)
         there += int((np.triu(np.isnan(known)) & (A == 1)).sum())
     assert exact[0] > 20
     assert with_slack[0] <= 0.1 * exact[0]
@@ -146,12 +146,12 @@ def test_a_given_slack_is_used_where_nothing_is_known(rng):
 @pytest.mark.parametrize("slack", [-0.1, 1.0, np.nan])
 def test_a_slack_that_is_no_partial_correlation_is_refused(rng, slack):
     with pytest.raises(GraphPriorError, match="slack"):
-        PartialGGM(slack=slack).fit(rng.standard_normal((20, 4)))
+        PartialGGM(null_scale=slack).fit(rng.standard_normal((20, 4)))
 
 
 def test_slack_is_refused_where_it_cannot_be(rng):
     with pytest.raises(GraphPriorError, match="plug-in"):
-        PartialGGM(engine="langevin", slack=0.1).fit(rng.standard_normal((20, 4)))
+        PartialGGM(engine="langevin", null_scale=0.1).fit(rng.standard_normal((20, 4)))
 
 
 def test_slack_that_is_given_works_at_any_size(rng):
@@ -226,14 +226,14 @@ def test_slack_is_found_with_entries_missing_too(rng, missing):
 def test_the_strength_that_is_explained_is_the_partial_correlation(rng, slack):
     A, known, X, Theta = weak_everywhere(rng, 0.0, k=5000)
     i, j = np.argwhere(np.triu((A == 1) & np.isnan(known)))[0]
-    model = PartialGGM(slack=slack, random_state=0).fit(X, known=known)
+    model = PartialGGM(null_scale=slack, random_state=0).fit(X, known=known)
     partial = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])
     assert model.explain(int(i), int(j)).partial_correlation == pytest.approx(partial, abs=0.06)
 
 
 def test_slack_is_refused_where_no_data_are_seen(rng):
     with pytest.raises(GraphPriorError, match="sees no data"):
-        PartialGGM(variant="LPr", slack=0.1).fit(rng.standard_normal((20, 4)))
+        PartialGGM(use="prior", null_scale=0.1).fit(rng.standard_normal((20, 4)))
 
 
 # Doubts: absent pairs that look like edges
@@ -281,7 +281,7 @@ def test_one_wrong_entry_costs_no_other_edge_and_is_told_right(rng, partial):
         known = np.zeros((N, N))
         known[2, 3:8] = known[3:8, 2] = np.nan
         for slack in (None, 0.0):
-            model = PartialGGM(random_state=0, slack=slack).fit(X, known=known)
+            model = PartialGGM(random_state=0, null_scale=slack).fit(X, known=known)
             assert (model.edge_probabilities_[2, 3:6] > 0.7).sum() >= 2
             assert "x0 and x1 (partial" in model.notes_[0]
             assert model.diagnostics_["slack"] == 0

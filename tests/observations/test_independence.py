@@ -208,7 +208,7 @@ def test_the_data_are_not_doubted_where_they_are_not_asked():
     X = autoregressive(np.random.default_rng(0), 200, 20, 0.9)
     known = np.full((20, 20), np.nan)
     known[:10, :10] = 0
-    model = gp.PartialGGM("egonets", variant="LPr", random_state=0)
+    model = gp.PartialGGM("egonets", use="prior", random_state=0)
     with pytest.warns(GraphPriorWarning) as told:
         model.fit(X, known=known)
     assert not any("near them" in str(w.message) for w in told)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from calibration import slope, worst_bin
 from graphprior import PartialGGM
 from graphprior.diagnosis.notes import observation_notes
+from graphprior.engines.langevin import Langevin
 from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.evidence.evidence import data_evidence
 from graphprior.evidence.precision import constrained_mle
@@ -21,7 +24,7 @@ from graphprior.observations.missing import em_steps, expectation_maximisation, 
 from graphprior.observations.moments import sample_covariance
 from graphprior.priors.noise import Schedule
 from graphprior.problem.problem import Problem
-from oracles import random_graph, random_precision, random_problem, relabel
+from oracles import engine_with, random_graph, random_precision, random_problem, relabel
 
 METHODS = ["em", "pairwise"]
 NAN = np.nan
@@ -208,8 +211,8 @@ def test_the_worth_of_a_pair_is_how_well_it_is_estimated(strength):
 @pytest.mark.parametrize("centred", [True, False])
 def test_nothing_missing_is_as_if_nothing_were_said(rng, method, centred):
     _, problem = random_problem(rng, n=7, k=20)
-    for engine, extra in (("direct", {}), ("langevin", {"schedule": Schedule.linear(L=2, T=3)})):
-        options = {"engine": engine, "assume_centered": centred, "random_state": 0, **extra}
+    for engine in ("direct", Langevin(schedule=Schedule.linear(L=2, T=3))):
+        options = {"engine": engine, "assume_centered": centred, "random_state": 0}
         with notes() as words:
             here = PartialGGM(**options).fit(problem.X, known=problem.known)
             there = PartialGGM(missing=method, **options).fit(problem.X, known=problem.known)
@@ -377,7 +380,7 @@ def test_what_was_done_is_told(rng, method, engine):
     _, problem = random_problem(rng, n=6, k=60)
     X = with_holes(rng, problem.X)
     model = PartialGGM(
-        missing=method, engine=engine, schedule=Schedule.linear(L=2, T=3), n_samples=2
+        missing=method, engine=engine_with(engine, schedule=Schedule.linear(L=2, T=3), draws=2)
     )
     with pytest.warns(GraphPriorWarning, match="are missing and were taken as missing"):
         model.fit(X, known=problem.known)
@@ -392,11 +395,11 @@ def test_what_was_done_is_told(rng, method, engine):
 
 def test_the_bootstrap_refuses_missing_entries(rng):
     X = with_holes(rng, rng.standard_normal((30, 4)))
-    options = {"engine": "langevin", "missing": "em", "schedule": Schedule.linear(L=2, T=3)}
-    with pytest.raises(GraphPriorError, match="the bootstrap needs whole rows: pass p_m=None"):
-        PartialGGM(**options).fit(X)
+    engine = Langevin(draws=2, schedule=Schedule.linear(L=2, T=3))
+    with pytest.raises(GraphPriorError, match="the bootstrap needs whole rows: use Langevin"):
+        PartialGGM(engine=engine, missing="em").fit(X)
     with notes():
-        PartialGGM(p_m=None, n_samples=2, **options).fit(X)
+        PartialGGM(engine=replace(engine, bootstrap=None), missing="em").fit(X)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -83,7 +83,7 @@ def test_what_counts_is_the_memory_of_what_the_others_do_not_explain():
         X = slow_noise_on_a_fast_driver(seed, k)
         Theta = np.linalg.inv(np.cov(X.T))
         squares.append(k * Theta[1, 2] ** 2 / Theta[1, 1] / Theta[2, 2])
-        told.append(k / Problem.create(X, rows="series").moments.worth[1, 2])
+        told.append(k / Problem.create(X, time_series=True).moments.worth[1, 2])
     error = np.std(squares) / np.sqrt(len(squares))
     assert np.mean(squares) > 5
     assert abs(np.mean(told) - np.mean(squares)) < 3 * error + 0.2 * np.mean(squares)
@@ -92,7 +92,7 @@ def test_what_counts_is_the_memory_of_what_the_others_do_not_explain():
 def test_no_pair_counts_more_rows_than_there_are():
     for seed in range(5):
         X = series(seed, 500, 12, np.where(np.arange(12) < 8, 0.9, 0.0))
-        told = Problem.create(X, rows="series").moments
+        told = Problem.create(X, time_series=True).moments
         assert (told.k * np.outer(told.share, told.share) <= 500 * 1.001).all()
 
 
@@ -118,7 +118,7 @@ def pooled(rows, k, phi, tables=60):
     log_bf, truth = [], []
     for seed in range(tables):
         A, X, known = simulated(seed, k, phi)
-        found = data_evidence(Problem.create(X, known, rows=rows))
+        found = data_evidence(Problem.create(X, known, time_series=rows == "series"))
         log_bf.append(found.beliefs.log_bf)
         truth.append(A[found.rows, found.cols])
     return np.concatenate(log_bf), np.concatenate(truth)
@@ -146,7 +146,7 @@ def test_log_odds_are_not_too_sure_where_memories_differ(k, phi, record_property
 def test_rows_that_count_are_as_many_as_tell_as_much(k, phi, record_property):
     """Too many where memory is long and the series short, but not twice as many."""
     tables = (simulated(seed, k, phi)[1] for seed in range(60))
-    told = np.mean([Problem.create(X, rows="series").moments.k for X in tables])
+    told = np.mean([Problem.create(X, time_series=True).moments.k for X in tables])
     true = k * (1 - phi**2) / (1 + phi**2)
     record_property(f"rows that count of {k}, phi {phi}", told)
     record_property(f"rows that should count of {k}, phi {phi}", true)
@@ -155,7 +155,10 @@ def test_rows_that_count_are_as_many_as_tell_as_much(k, phi, record_property):
 
 def test_only_what_the_rows_are_worth_changes():
     X = series(0)
-    plain, told = (Problem.create(X, rows=rows).moments for rows in ("independent", "series"))
+    plain, told = (
+        Problem.create(X, time_series=rows == "series").moments
+        for rows in ("independent", "series")
+    )
     assert np.array_equal(plain.S, told.S)
     assert np.array_equal(plain.mean, told.mean)
     assert plain.k == 200
@@ -163,18 +166,18 @@ def test_only_what_the_rows_are_worth_changes():
     off = ~np.eye(8, dtype=bool)
     assert told.k == pytest.approx(told.worth[off].mean())
     assert 200 / 8 < told.k < 200 / 3  # (1 + .64) / (1 - .64) is 4.6
-    estimate = constrained_mle(Problem.create(X, rows="series"))
+    estimate = constrained_mle(Problem.create(X, time_series=True))
     assert estimate.k == told.k
 
 
 def test_relabelling_units_and_direction_of_time_do_not_matter():
     X, order = series(1), np.random.default_rng(0).permutation(8)
-    worth = Problem.create(X, rows="series").moments.worth
+    worth = Problem.create(X, time_series=True).moments.worth
     assert np.allclose(
-        Problem.create(X[:, order], rows="series").moments.worth, relabel(worth, order)
+        Problem.create(X[:, order], time_series=True).moments.worth, relabel(worth, order)
     )
     for same in (X[::-1], X * np.geomspace(1e-6, 1e6, 8) + 5):
-        assert np.allclose(Problem.create(same, rows="series").moments.worth, worth)
+        assert np.allclose(Problem.create(same, time_series=True).moments.worth, worth)
 
 
 @pytest.mark.parametrize("missing", ["em", "pairwise"])
@@ -182,32 +185,33 @@ def test_what_is_missing_and_what_repeats_both_cost(missing):
     X = series(2)
     X[np.random.default_rng(0).random(X.shape) < 0.2] = np.nan
     both, gaps = (
-        Problem.create(X, missing=missing, rows=rows).moments for rows in ("series", "independent")
+        Problem.create(X, missing=missing, time_series=rows == "series").moments
+        for rows in ("series", "independent")
     )
     assert both.k < 0.6 * gaps.k
     # Neighbours of which one is missing repeat nothing.
-    whole = Problem.create(series(2), rows="series").moments.worth
+    whole = Problem.create(series(2), time_series=True).moments.worth
     assert both.k > 1.1 * vech(gaps.worth * whole / 200).mean()
 
 
 def test_sums_of_columns_are_named_in_a_series_too():
     X = series(3, n=4)
     X = np.column_stack([X, X[:, 0] + X[:, 1]])
-    assert dependent_names(Problem.create(X, rows="series")) == "x0, x1, x4"
+    assert dependent_names(Problem.create(X, time_series=True)) == "x0, x1, x4"
 
 
 def test_notes_and_report_tell_what_rows_are_worth():
     with pytest.warns(GraphPriorWarning, match="the 200 rows count as .* independent ones"):
-        model = gp.PartialGGM(rows="series", random_state=0).fit(series(0))
+        model = gp.PartialGGM(time_series=True, random_state=0).fit(series(0))
     assert not any("near them in the table" in note for note in model.notes_)
     facts = model.diagnostics_
-    assert facts["rows"] == "series"
+    assert facts["time_series"] is True
     assert facts["k"] == 200
     assert f"count as {facts['effective_k']:.0f} independent" in model.notes_[0]
     (check,) = [check for check in checks(Result.of(model)) if check.title == "Observations"]
     assert f"As a series they are worth {facts['effective_k']:.1f} independent ones" in check.words
     with notes():
-        short = gp.PartialGGM(rows="series", random_state=0).fit(series(0, k=30, phi=0.9))
+        short = gp.PartialGGM(time_series=True, random_state=0).fit(series(0, k=30, phi=0.9))
     (check,) = [check for check in checks(Result.of(short)) if check.title == "Observations"]
     assert check.level == "weak"  # 30 rows, but fewer than 8 of independent ones
 
@@ -217,7 +221,9 @@ def test_a_random_walk_no_longer_makes_certain_edges():
     certain = {}
     for rows in ("independent", "series"):
         with notes():
-            models = [gp.PartialGGM(rows=rows, random_state=0).fit(X) for X in walks]
+            models = [
+                gp.PartialGGM(time_series=rows == "series", random_state=0).fit(X) for X in walks
+            ]
         certain[rows] = sum((m.edge_probabilities_ > 0.95).sum() // 2 for m in models)
     assert certain["independent"] > 100  # of 450 pairs, of which none is an edge
     assert certain["series"] == 0
@@ -227,21 +233,21 @@ def test_a_table_that_is_not_in_the_order_of_time_is_noticed():
     X = pd.DataFrame(series(0), index=pd.date_range("2020-01-01", periods=200))
     shuffled = X.sample(frac=1.0, random_state=0)
     with pytest.raises(GraphPriorError, match="not in the order of its index of times"):
-        gp.PartialGGM(rows="series").fit(shuffled)
+        gp.PartialGGM(time_series=True).fit(shuffled)
     for table, in_order in ((shuffled.to_numpy(), False), (X, True), (X[::-1], True)):
         with notes() as told:
-            gp.PartialGGM(rows="series").fit(table)
+            gp.PartialGGM(time_series=True).fit(table)
         assert any("is the table in the order of time" in line for line in told) != in_order
 
 
 def test_what_cannot_be_a_series_is_refused():
-    with pytest.raises(GraphPriorError, match="rows = 'time': expected one of"):
-        gp.PartialGGM(rows="time").fit(series(0))
+    with pytest.raises(GraphPriorError, match="time_series = 'time': expected True or False"):
+        gp.PartialGGM(time_series="time").fit(series(0))
     with pytest.raises(GraphPriorError, match="with 19 rows: at least 20 are needed"):
-        gp.PartialGGM(rows="series").fit(series(0)[:19])
+        gp.PartialGGM(time_series=True).fit(series(0)[:19])
     with pytest.raises(GraphPriorError, match="bootstrap draws rows as if each were independent"):
-        gp.PartialGGM("egonets-edp-gnn", engine="langevin", rows="series").fit(series(0))
+        gp.PartialGGM("egonets-edp-gnn", engine="langevin", time_series=True).fit(series(0))
     walks = np.cumsum(series(0, 20, 2, 0.0), axis=0)
     walks[12:, 0] = walks[:9, 1] = np.nan
     with pytest.raises(GraphPriorError, match="so alike, that its 20 rows are worth 1"):
-        gp.PartialGGM(rows="series", missing="pairwise").fit(walks)
+        gp.PartialGGM(time_series=True, missing="pairwise").fit(walks)

@@ -13,10 +13,9 @@ from graphprior.graphs.statistics import degree_histogram, graph_statistics, his
 from graphprior.plots import layout, picture, plot_degree_histograms
 from graphprior.priors.noise import Schedule
 from graphprior.results.metrics import reliability
-from oracles import random_graph, random_problem
+from oracles import engine_with, random_graph, random_problem
 
 A, PROBLEM = random_problem(np.random.default_rng(0), n=9)
-DRAWN = {"n_samples": 45, "random_state": 0}
 PLOTS = {
     "known": plots.plot_known,
     "graph": plots.plot_graph,
@@ -30,8 +29,9 @@ PLOTS = {
 }
 
 
-def fitted(engine, **options):
-    return PartialGGM(engine=engine, **DRAWN, **options).fit(PROBLEM.X, known=PROBLEM.known)
+def fitted(name):
+    engine = engine_with(name, draws=45, schedule=Schedule.linear(L=2, T=5))
+    return PartialGGM(engine=engine, random_state=0).fit(PROBLEM.X, known=PROBLEM.known)
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +114,7 @@ def test_intervals_are_those_of_the_summary(model):
 
 def test_what_an_engine_does_not_have_is_refused(model):
     direct = fitted("direct")
-    paper = fitted("langevin", schedule=Schedule.linear(L=2, T=5))
+    paper = fitted("langevin")
     for draw, without in (
         (plots.plot_traces, direct), (plots.plot_summary, direct), (plots.plot_reasons, paper),
         (plots.plot_prior_and_data, paper),
@@ -140,7 +140,7 @@ def test_the_layout_is_finite_apart_and_depends_on_the_graph_alone(n):
 
 @pytest.mark.parametrize("engine", ["direct", "gibbs", "langevin"])
 def test_the_picture_has_four_panels(engine):
-    page = picture(fitted(engine, schedule=Schedule.linear(L=2, T=5)))
+    page = picture(fitted(engine))
     assert len([ax for ax in page.axes if ax.get_title()]) == 4
 
 

@@ -210,7 +210,7 @@ def test_the_estimator_warns_and_tempering_reduces_the_harm(record_property):
         known = hide(A, rng, share=0.3)
         U = np.isnan(known)
         for costs, temper in ((plain, False), (tempered, True)):
-            model = PartialGGM(OPPOSITE, temper=temper, random_state=0)
+            model = PartialGGM(OPPOSITE, prior_weight="auto" if temper else "full", random_state=0)
             with pytest.warns(GraphPriorWarning, match="the prior does not fit"):
                 model.fit(X, known=known)
             assert model.prior_gain_.bits < 0

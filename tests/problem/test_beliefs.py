@@ -7,9 +7,10 @@ from scipy.special import expit, logit
 
 from enumeration import at_estimate, exact_posterior, random_prior, small_problem
 from graphprior import PartialGGM
-from graphprior.engines.direct import posterior_probabilities, reason
-from graphprior.engines.gibbs import Sweeps, sample
-from graphprior.engines.langevin import sample_graphs
+from graphprior.engines.bootstrap import Bootstrap
+from graphprior.engines.direct import Direct, posterior_probabilities, reason
+from graphprior.engines.gibbs import Gibbs, Sweeps, sample
+from graphprior.engines.langevin import Langevin, sample_graphs
 from graphprior.errors import GraphPriorError, notes
 from graphprior.evidence.evidence import data_evidence
 from graphprior.graphs.matrices import nothing_known, unvech, vech
@@ -20,7 +21,7 @@ from graphprior.priors.noise import Schedule
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import read_result, write_result
 from graphprior.results.result import Result
-from oracles import random_problem, relabel
+from oracles import engine_with, random_problem, relabel
 
 NAN = np.nan
 SHORT = Schedule.linear(L=3, T=5)
@@ -195,8 +196,8 @@ def test_with_data_odds_are_multiplied_too(engine):
     A, problem = random_problem(np.random.default_rng(1), n=6, k=40)
     known = A.copy()
     known[0, 1] = known[1, 0] = NAN
-    options = {"prior": IndependentEdges(0.3), "engine": engine, "hidden": "at random"}
-    options |= {"random_state": 0, "n_samples": 2}
+    options = {"prior": IndependentEdges(0.3), "engine": engine_with(engine, draws=2)}
+    options |= {"random_state": 0, "unknown_at_random": True}
     with notes():
         plain = PartialGGM(**options).fit(problem.X, known=known)
         told = PartialGGM(**options).fit(
@@ -206,12 +207,14 @@ def test_with_data_odds_are_multiplied_too(engine):
     assert gained == pytest.approx(logit(0.8), abs=0.15)  # the error of drawing
 
 
-@pytest.mark.parametrize("engine", ["direct", "gibbs", "langevin"])
-@pytest.mark.parametrize("likelihood", [None, "marginal"])
-def test_even_odds_change_nothing(engine, likelihood):
+@pytest.mark.parametrize(
+    "engine",
+    [Direct(), Gibbs(3), Langevin(3, schedule=SHORT), Langevin(3, "marginal", schedule=SHORT)],
+    ids=["direct", "gibbs", "langevin", "langevin, marginal"],
+)
+def test_even_odds_change_nothing(engine):
     problem, P = believed_problem(p=0.5)
-    options = {"engine": engine, "likelihood": likelihood, "n_samples": 3, "random_state": 0}
-    options |= {"prior": IndependentEdges(0.3), "schedule": SHORT}
+    options = {"engine": engine, "prior": IndependentEdges(0.3), "random_state": 0}
     with notes():
         here = PartialGGM(**options).fit(problem.X, known=problem.known)
         there = PartialGGM(**options).fit(problem.X, known=problem.known, beliefs=P)
@@ -297,14 +300,16 @@ def test_langevin_with_beliefs_multiplies_the_odds(kind):
 
 def test_langevin_without_a_prior_refuses_beliefs():
     problem, P = believed_problem()
-    model = PartialGGM(engine="langevin", variant="LL", schedule=SHORT)
+    model = PartialGGM(engine=Langevin(schedule=SHORT), use="data")
     with pytest.raises(GraphPriorError, match="beliefs need a prior"):
         model.fit(problem.X, known=problem.known, beliefs=P)
 
 
 def test_the_bootstrap_does_not_fix_what_is_believed(rng):
     _, problem = random_problem(rng, n=6, k=150)
-    model = PartialGGM(engine="langevin", schedule=SHORT, n_bootstrap=5, p_m=0.0, random_state=0)
+    model = PartialGGM(
+        engine=Langevin(schedule=SHORT, bootstrap=Bootstrap(margin=0.0, samples=5)), random_state=0
+    )
     with notes():
         everything = model.fit(problem.X).diagnostics_["fixed_by_bootstrap"]
         model.fit(problem.X, beliefs=beliefs_about(6, {(0, 1): 0.9, (2, 4): 0.1}))
@@ -389,7 +394,7 @@ def test_an_explanation_has_a_line_for_a_belief_and_none_for_none(model):
 def test_at_the_tipping_point_the_belief_counts():
     _, problem = random_problem(np.random.default_rng(4), n=6, k=60)
     P, tipped = np.where(problem.U, 0.7, NAN), 0
-    model = PartialGGM(IndependentEdges(0.1), hidden="at random")
+    model = PartialGGM(IndependentEdges(0.1), unknown_at_random=True)
     model.fit(problem.X, known=problem.known, beliefs=P)
     for pair in np.argwhere(np.triu(problem.U)):
         found = model.explain(*pair)

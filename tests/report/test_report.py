@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from graphprior import PartialGGM
 from graphprior.cli.main import app
+from graphprior.engines.gibbs import Gibbs
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
 from graphprior.gaussian.linalg import partial_correlations
@@ -40,7 +41,7 @@ HOSTILE = ["<script>alert(1)</script>", "</script><b>", '"quoted"', "$$x^2$$", "
 def model():
     _, problem = random_problem(np.random.default_rng(3), n=6, k=60)
     X = pd.DataFrame(problem.X, columns=HOSTILE)
-    return PartialGGM(engine="gibbs", n_samples=7, random_state=0).fit(X, known=problem.known)
+    return PartialGGM(engine=Gibbs(draws=7), random_state=0).fit(X, known=problem.known)
 
 
 class Page(HTMLParser):
@@ -225,10 +226,10 @@ def test_a_gain_within_its_error_is_called_weak(bits, expected):
         ({"least_k": 15.0}, "Partial correlations", "note"),
         ({"least_k": 6.5}, "Partial correlations", "weak"),
         ({"least_k": 2.5}, "Partial correlations", "weak"),
-        ({"row_order": None, "rows": "independent"}, "Partial correlations", "good"),
-        ({"row_order": {"lag": 1}, "rows": "independent"}, "Partial correlations", "weak"),
+        ({"row_order": None, "time_series": False}, "Partial correlations", "good"),
+        ({"row_order": {"lag": 1}, "time_series": False}, "Partial correlations", "weak"),
         (
-            {"row_order": {"lag": 1}, "rows": "series", "effective_k": 32.0},
+            {"row_order": {"lag": 1}, "time_series": True, "effective_k": 32.0},
             "Partial correlations",
             "good",
         ),

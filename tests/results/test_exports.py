@@ -6,6 +6,9 @@ from typer.testing import CliRunner
 
 from graphprior import PartialGGM, Schedule
 from graphprior.cli.main import app
+from graphprior.engines.direct import Direct
+from graphprior.engines.gibbs import Gibbs
+from graphprior.engines.langevin import Langevin
 from graphprior.errors import GraphPriorError, notes
 from graphprior.graphs.matrices import vech
 from graphprior.io.graph_sets import as_graphs
@@ -16,9 +19,9 @@ from oracles import random_problem
 
 NAMES = ["IL-2 (α)", "p, q", 'say "x"', "<tag> & co", "5"]
 ENGINES = {
-    "direct": {},
-    "gibbs": {"n_samples": 3},
-    "langevin": {"n_samples": 3, "schedule": Schedule.linear(L=3, T=20, epsilon=1e-4)},
+    "direct": Direct(),
+    "gibbs": Gibbs(3),
+    "langevin": Langevin(3, schedule=Schedule.linear(L=3, T=20, epsilon=1e-4)),
 }
 
 
@@ -26,7 +29,7 @@ ENGINES = {
 def folder(request, tmp_path_factory):
     """What an engine found, written."""
     _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
-    model = PartialGGM(engine=request.param, random_state=0, **ENGINES[request.param])
+    model = PartialGGM(engine=ENGINES[request.param], random_state=0)
     with notes():
         model.fit(pd.DataFrame(problem.X, columns=NAMES), known=problem.known)
     write_result(out := tmp_path_factory.mktemp("result"), Result.of(model))
@@ -94,7 +97,7 @@ def test_arviz_has_a_chain_for_each_graph_drawn(result):
 def test_a_fitted_model_gives_the_same(rng):
     _, problem = random_problem(rng, n=5, k=60)
     with notes():
-        model = PartialGGM(engine="gibbs", n_samples=3, random_state=0).fit(problem.X)
+        model = PartialGGM(engine=Gibbs(draws=3), random_state=0).fit(problem.X)
     result = Result.of(model)
     pd.testing.assert_frame_equal(model.to_pandas(), result.to_pandas())
     assert model.to_igraph().get_edgelist() == result.to_igraph().get_edgelist()

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from graphprior import PartialGGM
+from graphprior.engines.gibbs import Gibbs
 from graphprior.errors import GraphPriorError, notes
 from graphprior.results.folder import read_result, whole_folder, write_result
 from graphprior.results.result import Result
-from oracles import random_problem
+from oracles import engine_with, random_problem
 
 ODD_NAMES = ["IL-2 (α)", "p, q", 'say "x"', "<tag> & co", "5"]
 
@@ -29,7 +30,7 @@ def strict_json(text):
 def model():
     _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
     X = pd.DataFrame(problem.X, columns=ODD_NAMES)
-    estimator = PartialGGM(engine="gibbs", n_samples=7, random_state=0)
+    estimator = PartialGGM(engine=Gibbs(draws=7), random_state=0)
     return estimator.fit(X, known=problem.known)
 
 
@@ -155,7 +156,9 @@ def test_the_current_folder_can_be_the_result(tmp_path, monkeypatch):
 @pytest.mark.parametrize("engine", ["direct", "gibbs"])
 def test_what_is_written_is_read_back(tmp_path, engine):
     _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
-    model = PartialGGM("egonets", engine=engine, n_samples=3, random_state=0, temper=True)
+    model = PartialGGM(
+        "egonets", engine=engine_with(engine, draws=3), random_state=0, prior_weight="auto"
+    )
     with notes():
         model.fit(problem.X, known=problem.known)
     wrote = Result.of(model, {"command": "estimate"})

@@ -99,7 +99,7 @@ def test_communities_of_cliques_are_the_cliques():
 def test_the_mean_degree_is_the_sum_of_probabilities_that_samples_are_the_source_of(rng):
     _, problem = random_problem(rng, n=6)
     model = gp.PartialGGM(
-        engine="langevin", n_samples=40, schedule=Schedule.linear(L=3, T=20), random_state=0
+        engine=gp.Langevin(draws=40, schedule=Schedule.linear(L=3, T=20)), random_state=0
     ).fit(problem.X, known=problem.known)
     table = model.summary(["degree", "edges"])
     P = model.edge_probabilities_
@@ -323,7 +323,7 @@ def test_an_engine_that_draws_nothing_is_refused_and_told_what_to_do(rng):
     _, problem = random_problem(rng, n=5)
     model = gp.PartialGGM().fit(problem.X, known=problem.known)
     for ask in (model.summary, lambda: co_membership(model)):
-        with pytest.raises(GraphPriorError, match=r"engine='gibbs', n_samples="):
+        with pytest.raises(GraphPriorError, match=r"engine=Gibbs\(draws="):
             ask()
     assert default_answers(Result.of(model)) == []
 

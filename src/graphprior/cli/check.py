@@ -10,12 +10,13 @@ import numpy as np
 import typer
 
 import graphprior.cli.options as options
-from graphprior.cli.common import check_seed, console, print_json, progress
+from graphprior.cli.common import check_seed, print_json
 from graphprior.diagnosis.self_check import SelfCheck, refuse_counts
 from graphprior.errors import GraphPriorError, notes
-from graphprior.estimator import PartialGGM
+from graphprior.estimator import PartialGGM, from_arguments
 from graphprior.io.atomic import write_whole
 from graphprior.io.inputs import Given, Reading, file_hash
+from graphprior.io.progress import console, progress
 from graphprior.results.folder import CHECK, check_json, read_result
 from graphprior.results.result import Result
 
@@ -61,7 +62,7 @@ def fit_again(
     """The model of a result folder, fitted to the same files with the same arguments."""
     given = read_again(result, data, known)
     arguments = result.run.get("arguments", {})
-    strange = {*arguments} - {*PartialGGM().get_params()}
+    strange = {*arguments} - {*PartialGGM().get_params(), "engine_settings"}
     if strange:
         raise GraphPriorError(
             f"run.json has arguments of another release ({', '.join(sorted(strange))}): "
@@ -69,7 +70,7 @@ def fit_again(
         )
     name = result.run.get("prior") if prior is None else prior
     with notes(), progress("fitting again") as report:  # their words are in the result
-        model: PartialGGM = given.fit(PartialGGM(name, **{**arguments, "progress": report}))
+        model: PartialGGM = given.fit(from_arguments(name, arguments, report))
     compare(model, result)
     return model
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import typer
 
 from graphprior.batch.work import Place
-from graphprior.cli.common import console, new_folder, print_json, progress
+from graphprior.cli.common import new_folder, print_json
 from graphprior.cohort.cohort import JOURNAL, SUMMARY, Cohort, run_cohort
+from graphprior.io.progress import console, progress
 
 SHOWN = 5  # failures told at the end; all are in the summary
 

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from graphprior.cli.common import console, new_folder
+import graphprior.cli.options as options
+from graphprior.cli.common import new_folder
 from graphprior.cli.estimate import fit_with_progress, save_estimate, summarise
-from graphprior.estimator import PartialGGM
+from graphprior.estimator import from_arguments
 from graphprior.io.inputs import Given
 from graphprior.io.known import read_known
 from graphprior.io.observations import read_observations
+from graphprior.io.progress import console
 from graphprior.io.provenance import machine, versions
 from graphprior.results.metrics import auc, f1, on_unknown
 
@@ -24,10 +26,8 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="Folder to write; must be new or empty.")] = Path(
         "demo-result"
     ),
-    engine: Annotated[
-        str, typer.Option(help="direct (no sampling), gibbs, or langevin (Algorithm 1).")
-    ] = "gibbs",
-    samples: Annotated[int, typer.Option(help="Graphs to draw.")] = 10,
+    engine: options.Engine = "gibbs",
+    draws: options.Draws = None,
     seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -43,13 +43,12 @@ def demo_command(
         f"One person and {X.shape[1] - 1} around her, {len(X)} observations of each; half of all "
         f"pairs are known.\nPrior: {PRIOR}, learned from ego-nets of a music service."
     )
+    settings = {} if draws is None else {"draws": draws}
+    arguments = {"engine": engine, "engine_settings": settings, "random_state": seed}
     model = fit_with_progress(
-        lambda report: PartialGGM(
-            PRIOR, engine=engine, n_samples=samples, random_state=seed, progress=report
-        ),
+        lambda report: from_arguments(PRIOR, arguments, report),
         Given(X, known, None),
     )
-    arguments = {"engine": engine, "n_samples": samples, "seed": seed}
     run = {"command": "demo", "prior": PRIOR, "arguments": arguments}
     run |= {"versions": versions(), "machine": machine()}
     save_estimate(out, model, run, inputs)

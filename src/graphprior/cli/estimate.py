@@ -9,12 +9,13 @@ from typing import Any
 import graphprior.cli.options as options
 from graphprior.batch.work import Place
 from graphprior.cli.cohort import estimate_each
-from graphprior.cli.common import check_seed, console, new_folder, print_json, progress
+from graphprior.cli.common import check_seed, new_folder, print_json
 from graphprior.cohort.cohort import Cohort, find_tables
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
-from graphprior.estimator import PartialGGM
+from graphprior.estimator import PartialGGM, from_arguments
 from graphprior.io.inputs import Given, Reading, estimate_facts
+from graphprior.io.progress import console, progress
 from graphprior.plots.page import picture
 from graphprior.results.folder import whole_folder, write_result
 from graphprior.results.result import Result
@@ -71,7 +72,7 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
             f"edge rate on {gain.pairs} "
             + ("known pairs hidden from it" if gain.known else "pairs' evidence")
         )
-    if model.prior is None and model.variant != "LL":
+    if model.prior is None and model.use != "data":
         console().print("no --prior was given: pairs were taken as independent of each other")
     parts = ["report.html", "picture.png", "edges.csv", "graph.graphml", "result.npz", "run.json"]
     parts += ["answers.csv"] if len(model.samples_) else []
@@ -96,19 +97,19 @@ def estimate_command(
     density: options.Density = None,
     engine: options.Engine = "direct",
     likelihood: options.Likelihood = None,
-    variant: options.Variant = "LPost",
-    hidden: options.Hidden = "by value",
+    use: options.Use = "both",
+    prior_weight: options.PriorWeight = "full",
+    unknown_at_random: options.AtRandom = False,
     transform: options.Transform = "none",
     missing: options.Missing = "refuse",
-    rows: options.Rows = "independent",
+    time_series: options.TimeSeries = False,
     others: options.Others = "unknown",
     sheet: options.Sheet = None,
     index: options.Index = None,
-    temper: options.Temper = False,
-    slack: options.Slack = None,
-    samples: options.Samples = 10,
+    null_scale: options.NullScale = None,
+    draws: options.Draws = None,
     threshold: options.Threshold = None,
-    margin: options.Margin = 0.45,
+    bootstrap_margin: options.Margin = None,
     seed: options.Seed = 0,
     device: options.Device = "cpu",
     as_json: options.AsJson = False,
@@ -120,19 +121,18 @@ def estimate_command(
 ) -> None:
     """Estimate the graph behind a table of measurements, or behind each of many."""
     check_seed(seed)
+    settings = engine_settings(draws, likelihood, bootstrap_margin)
     arguments: dict[str, Any] = {
         "density": density,
         "engine": engine,
-        "likelihood": likelihood,
-        "variant": variant,
-        "hidden": hidden,
-        "temper": temper,
-        "slack": slack,
+        "engine_settings": settings,
+        "use": use,
+        "prior_weight": prior_weight,
+        "unknown_at_random": unknown_at_random,
+        "null_scale": null_scale,
         "missing": missing,
-        "rows": rows,
-        "n_samples": samples,
+        "time_series": time_series,
         "threshold": threshold,
-        "p_m": None if margin < 0 else margin,
         "device": device,
         "random_state": seed,
     }
@@ -143,6 +143,17 @@ def estimate_command(
         return
     refuse_many(data, jobs=jobs != 1, scheduler=scheduler, cluster=cluster, pictures=pictures)
     estimate_one(data, out, known, prior, arguments, reading, as_json)
+
+
+def engine_settings(
+    draws: int | None, likelihood: str | None, margin: float | None
+) -> dict[str, Any]:
+    """Those that were given; a negative margin is no bootstrap."""
+    given: dict[str, Any] = {"draws": draws, "likelihood": likelihood}
+    given = {name: value for name, value in given.items() if value is not None}
+    if margin is not None:
+        given["bootstrap_margin"] = None if margin < 0 else margin
+    return given
 
 
 def refuse_many(data: Path, **options_given: Any) -> None:
@@ -166,6 +177,6 @@ def estimate_one(
     """Answer one table, with words and a picture for a person."""
     new_folder(out)
     given = reading.read(data, known)
-    model = fit_with_progress(lambda report: PartialGGM(prior, progress=report, **arguments), given)
+    model = fit_with_progress(lambda report: from_arguments(prior, arguments, report), given)
     save_estimate(out, model, estimate_facts(prior, arguments, data, known, reading))
     summarise(model, out, as_json)

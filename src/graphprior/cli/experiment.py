@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from graphprior.batch.work import Place
-from graphprior.cli.common import console, progress
+from graphprior.io.progress import console, progress
 from graphprior.paper.experiments.registry import experiment, experiments
 from graphprior.paper.experiments.run import Options
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphprior.cli.common import console
+from graphprior.io.progress import console
 from graphprior.results.exports import FORMATS, export
 from graphprior.results.folder import read_result
 

@@ -37,18 +37,25 @@ Engine = Annotated[
     str, typer.Option(help="direct (no sampling), gibbs, or langevin (Algorithm 1).")
 ]
 Likelihood = Annotated[
-    str | None, typer.Option(help="langevin only: plug-in (the paper's) or marginal.")
+    str | None, typer.Option(help="Engine langevin: plug-in (the paper's) or marginal.")
 ]
-Variant = Annotated[str, typer.Option(help="LPost, LPr (no data) or LL (no prior).")]
-Hidden = Annotated[
-    str, typer.Option(help="Are edges hidden more often? 'by value' (estimate), 'at random'.")
+Use = Annotated[str, typer.Option(help="What to follow: both, prior (no data) or data (no prior).")]
+AtRandom = Annotated[
+    bool,
+    typer.Option(
+        "--unknown-at-random",
+        help="Edges are unknown no more often than other pairs; else that is estimated.",
+    ),
 ]
 Transform = Annotated[str, typer.Option(help=f"Of every column: {', '.join(TRANSFORMS)}.")]
 Missing = Annotated[
     str, typer.Option(help="Empty cells: refuse, em (estimate along), or pairwise.")
 ]
-Rows = Annotated[
-    str, typer.Option(help="independent, or series: in the order of time, counted as fewer.")
+TimeSeries = Annotated[
+    bool,
+    typer.Option(
+        "--time-series", help="Rows are in the order of time, and count as fewer than they are."
+    ),
 ]
 Others = Annotated[
     str, typer.Option(help="Pairs that an edge table of --known leaves out: unknown or absent.")
@@ -57,8 +64,8 @@ Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel table; none: 
 Index = Annotated[
     str | None, typer.Option(help="Column of row labels to leave out; '' if it has no name.")
 ]
-Temper = Annotated[
-    bool, typer.Option(help="Believe the prior only as far as it predicts known pairs.")
+PriorWeight = Annotated[
+    str, typer.Option(help="full, or auto: believe the prior only as far as it predicts pairs.")
 ]
 Density = Annotated[
     float | None,
@@ -67,17 +74,22 @@ Density = Annotated[
         "default it is estimated."
     ),
 ]
-Slack = Annotated[
+NullScale = Annotated[
     float | None,
     typer.Option(
         help="Size of partial correlations that are no edges; by default estimated from pairs "
         "known to be absent, 0 takes those as exactly zero."
     ),
 ]
-Samples = Annotated[int, typer.Option(help="Graphs to draw; the engine direct draws none.")]
+Draws = Annotated[
+    int | None, typer.Option(help="Graphs to draw, by engine gibbs or langevin; usually 10.")
+]
 Threshold = Annotated[float | None, typer.Option(help="Probability at which a pair is an edge.")]
 Margin = Annotated[
-    float, typer.Option(help="Nothing known: bootstrap margin p_m; negative: no bootstrap.")
+    float | None,
+    typer.Option(
+        help="Engine langevin, nothing known: margin p_m of the bootstrap; negative: no bootstrap."
+    ),
 ]
 Seed = Annotated[int, typer.Option(help="Same seed, same answer.")]
 Device = Annotated[str, typer.Option(help="cpu, cuda, ...")]

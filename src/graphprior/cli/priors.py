@@ -8,7 +8,8 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from graphprior.cli.common import console, print_json
+from graphprior.cli.common import print_json
+from graphprior.io.progress import console
 from graphprior.priors.store import load_prior, read_card, shipped_priors
 from graphprior.priors.training.training import OBJECTIVES
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from graphprior.cli.common import console
 from graphprior.errors import GraphPriorError
+from graphprior.io.progress import console
 from graphprior.results.folder import read_result
 
 

@@ -13,18 +13,13 @@ import typer
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from graphprior.cli.common import (
-    check_seed,
-    console,
-    new_folder,
-    print_json,
-    progress,
-)
+from graphprior.cli.common import check_seed, new_folder, print_json
 from graphprior.engines.generate import draw_graphs
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.convert import Changes
 from graphprior.graphs.statistics import graph_statistics, histogram_distance
 from graphprior.io.graph_sets import changes_in_words, drop_small, read_graphs, write_npz
+from graphprior.io.progress import console, progress
 from graphprior.io.provenance import machine, versions
 from graphprior.plots.answers import plot_degree_histograms
 from graphprior.priors.noise import Schedule

@@ -10,10 +10,10 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
-from graphprior.cli.common import console
 from graphprior.errors import GraphPriorError, notes
 from graphprior.graphs.quantities import QUANTITIES
 from graphprior.io.atomic import write_whole
+from graphprior.io.progress import console
 from graphprior.results.folder import read_result
 from graphprior.results.summaries import number, posterior_summary
 

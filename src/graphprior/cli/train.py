@@ -12,19 +12,14 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 
-from graphprior.cli.common import (
-    check_seed,
-    console,
-    interrupt_flag,
-    print_json,
-    progress,
-)
+from graphprior.cli.common import check_seed, interrupt_flag, print_json
 from graphprior.engines.generate import draw_graphs
 from graphprior.engines.langevin import resolve_device
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.convert import Changes
 from graphprior.graphs.statistics import graph_statistics
 from graphprior.io.graph_sets import changes_in_words, drop_small, read_graphs
+from graphprior.io.progress import console, progress
 from graphprior.paper.datasets.registry import generate, generated
 from graphprior.priors.card import (
     bits_without_data,

@@ -23,7 +23,7 @@ from graphprior._parameters import check_parameters
 from graphprior.batch.work import Journal, Place, do, journal
 from graphprior.cohort.worker import Row, answer_table
 from graphprior.errors import GraphPriorError
-from graphprior.estimator import PartialGGM
+from graphprior.estimator import from_arguments
 from graphprior.io.atomic import write_whole
 from graphprior.io.inputs import Reading, file_hash, input_hashes
 from graphprior.io.known import SUFFIXES as KNOWN_SUFFIXES
@@ -61,7 +61,7 @@ class Cohort:
 
     def __post_init__(self) -> None:
         # What would fail for every table fails here, before any of them.
-        check_parameters(PartialGGM(self.prior, **self.arguments))
+        check_parameters(from_arguments(self.prior, self.arguments))
         if self.prior is not None:
             load_prior(self.prior)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from graphprior.errors import GraphPriorError, notes
-from graphprior.estimator import PartialGGM
+from graphprior.estimator import PartialGGM, from_arguments
 from graphprior.io.inputs import Reading, estimate_facts, file_hash
 from graphprior.priors.store import NetworkPrior, load_prior, prior_path
 from graphprior.results.folder import write_result
@@ -51,7 +51,7 @@ def _answer(told: dict[str, Any]) -> Row:
     prior = None if told["prior"] is None else _prior(told["prior"], told["prior_sha256"])
     given = reading.read(data, known)
     with notes() as words:
-        model = given.fit(PartialGGM(prior, **told["arguments"]))
+        model = given.fit(from_arguments(prior, told["arguments"]))
     _write(Path(told["unfinished"]), Path(told["out"]), model, run, told["pictures"])
     return _row(model, words)
 

@@ -36,7 +36,7 @@ def weak_ground(
     problem: Problem,
     data: Evidence | PrecisionEstimate | None,
     gain: PriorGain | None,
-    temper: bool = False,
+    weighted: bool = False,
     prior: Any = None,
     card: Any = None,
     order: dict[str, Any] | None = None,
@@ -51,10 +51,10 @@ def weak_ground(
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
-    elif temper and gain is None:
+    elif weighted and gain is None:
         lines.append(
-            "temper=True did nothing: the prior could not be checked, which takes one that answers "
-            "evidence and more known pairs or data"
+            "prior_weight='auto' did nothing: the prior could not be checked, which takes one that "
+            "answers evidence and more known pairs or data"
         )
     # An exact prior has been told how common edges are.
     if prior is None or isinstance(prior, str | Path) or getattr(prior, "card", None):
@@ -70,7 +70,7 @@ def weak_ground(
     words.append(misfit)
     if data is not None:
         seen = None if order is None else Order(**order)
-        words += dependent_rows(problem.X, problem.names, seen, problem.observations.rows)
+        words += dependent_rows(problem.X, problem.names, seen, problem.observations.time_series)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]
 
@@ -81,7 +81,7 @@ def observation_notes(observations: Observations, U: Mask) -> list[str]:
     counted = f"the {observations.k} rows count as {found.k:.0f}"
     if observations.has_gaps:
         lines = _missing_notes(observations, U, found.settled, counted)
-    if observations.rows == "series":
+    if observations.time_series:
         assert found.worth is not None
         worth = vech(found.worth)
         least, most = worth.min(), worth.max()

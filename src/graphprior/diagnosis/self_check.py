@@ -268,10 +268,10 @@ class _Again:
     def of(cls, model: Any) -> _Again:
         """The same settings. Rows of a series become as many independent ones as they are worth."""
         problem, rows, gaps = model.problem_, model.problem_.k, None
-        fresh = clone(model).set_params(progress=None, random_state=None)
-        if problem.observations.rows == "series":
+        fresh = clone(model).set_params(verbose=False, random_state=None)
+        if problem.observations.time_series:
             rows = max(round(model.diagnostics_["effective_k"]), 2)
-            fresh.set_params(rows="independent")
+            fresh.set_params(time_series=False)
         elif problem.observations.missing != "refuse" and np.isnan(problem.X).any():
             gaps = np.isnan(problem.X)
         return cls(fresh, problem.known, problem.beliefs, model.location_, rows, gaps)
@@ -304,7 +304,7 @@ def check_model(
     """Simulate data sets from the posterior of a fitted model, fit each, compare with its graph.
 
     Each has as many rows as X had and, with ``missing`` other than "refuse", gaps at the same
-    places. Where X was a series (``rows="series"``), as many complete, independent rows are
+    places. Where X was a series (``time_series=True``), as many complete, independent rows are
     simulated as it was worth, and fitted as such: the check does not tell whether that worth is
     right. Beliefs and the known part are those of the model.
 
@@ -356,8 +356,8 @@ def _refuse(model: Any) -> None:
     likelihood = model.diagnostics_["likelihood"]
     if likelihood is None:
         raise GraphPriorError(
-            "variant 'LPr' does not look at the data, so no data can be simulated from its "
-            "posterior: check a model of variant 'LPost' or 'LL'"
+            "use = 'prior' does not look at the data, so no data can be simulated from its "
+            "posterior: check a model with use = 'both' or 'data'"
         )
     if likelihood == "plug-in":
         raise GraphPriorError(

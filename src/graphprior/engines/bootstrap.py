@@ -7,14 +7,15 @@ probability; pairs far from one half are taken as known, the rest stay unknown.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from graphprior.errors import GraphPriorError
+from graphprior.errors import GraphPriorError, check_count, check_number
 from graphprior.gaussian.glasso import weighted_glasso
 from graphprior.observations.moments import sample_covariance
 from graphprior.problem.problem import Problem
-from graphprior.types import Matrix
+from graphprior.types import Matrix, Progress
 
 
 def default_penalty(n: int, k: int) -> float:
@@ -78,25 +79,50 @@ def fix_edges(A_boot: Matrix, p_m: float) -> Matrix:
     return known
 
 
+@dataclass(frozen=True)
+class Bootstrap:
+    """Fix the pairs of which resampled graphical lassos are sure. Eqs. (30)-(31).
+
+    Parameters
+    ----------
+    margin : float
+        p_m: pairs in a share of the graphs below 0.5 - margin or above 0.5 + margin are fixed.
+    penalty : float or None
+        That of the lasso, on the correlation scale; None: sqrt(log n / k).
+    samples : int
+        Number B of bootstrap samples.
+    """
+
+    margin: float = 0.45
+    penalty: float | None = None
+    samples: int = 50
+
+    def __post_init__(self) -> None:
+        check_number("margin", self.margin, 0, 0.5)
+        if self.penalty is not None and not self.penalty > 0:
+            raise GraphPriorError(f"penalty = {self.penalty}: expected a positive number or None")
+        check_count("samples", self.samples)
+
+
 def fix_confident_pairs(
     problem: Problem,
     rng: np.random.Generator,
-    p_m: float,
-    lam: float | None = None,
-    B: int = 50,
-    progress: Callable[[int, int], None] | None = None,
+    settings: Bootstrap,
+    progress: Progress | None = None,
 ) -> tuple[Problem, Matrix]:
     """The problem with confident pairs known, and A_boot; believed pairs stay unknown."""
     if problem.observations.has_gaps:
         raise GraphPriorError(
-            "X has missing entries and the bootstrap needs whole rows: pass p_m=None to go "
-            "without it, drop the rows that miss any, or use engine 'direct' or 'gibbs'"
+            "X has missing entries and the bootstrap needs whole rows: use "
+            "Langevin(bootstrap=None) to go without it, drop the rows that miss any, or use "
+            "engine 'direct' or 'gibbs'"
         )
-    if problem.observations.rows == "series":
+    if problem.observations.time_series:
         raise GraphPriorError(
-            "rows = 'series' and the bootstrap draws rows as if each were independent of the "
-            "others: pass p_m=None to go without it, or use engine 'direct' or 'gibbs'"
+            "the rows are a time series, and the bootstrap draws rows as if each were independent "
+            "of the others: use Langevin(bootstrap=None) to go without it, or use engine "
+            "'direct' or 'gibbs'"
         )
-    A_boot = bootstrapped_glasso(problem.X, rng, lam, B, progress)
-    fixed = np.where(problem.believed, np.nan, fix_edges(A_boot, p_m))
+    A_boot = bootstrapped_glasso(problem.X, rng, settings.penalty, settings.samples, progress)
+    fixed = np.where(problem.believed, np.nan, fix_edges(A_boot, settings.margin))
     return problem.with_known(fixed), A_boot

@@ -9,19 +9,52 @@ so that no evidence is counted twice.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
 import numpy as np
 import torch
 from scipy.special import logit
 
 from graphprior.engines.posterior import Posterior, Reasons
 from graphprior.engines.selection import selection_log_odds
+from graphprior.errors import check_count
 from graphprior.evidence.evidence import Evidence
 from graphprior.graphs.matrices import unknown_mask
 from graphprior.priors.exact import LearnedRate
-from graphprior.priors.protocol import EvidencePrior, ask
+from graphprior.priors.protocol import EvidencePrior, Prior, ask, needs_evidence_prior
+from graphprior.problem.problem import Problem
 from graphprior.types import Mask, Matrix, Progress
 
 PASSES = 5
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Edge probabilities in a few passes; nothing is drawn.
+
+    Parameters
+    ----------
+    passes : int
+        How often prior and data inform each other.
+    """
+
+    passes: int = PASSES
+    draws: ClassVar[int] = 0
+    plugs_in: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_count("passes", self.passes)
+
+    def __call__(
+        self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator,
+        device: str = "cpu", progress: Progress | None = None,
+    ) -> Posterior:  # fmt: skip
+        """The posterior."""
+        return posterior_probabilities(
+            problem.known, needs_evidence_prior(prior, "direct"), data, self.passes,
+            not problem.unknown_at_random, device, progress, problem.belief,
+        )  # fmt: skip
 
 
 def reason(

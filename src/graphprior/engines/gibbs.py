@@ -14,6 +14,7 @@ the rate is drawn too.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,13 +23,14 @@ from arviz_stats.base.array import array_stats
 
 from graphprior.engines.direct import hidden_log_odds, reason
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
-from graphprior.errors import GraphPriorError
+from graphprior.errors import GraphPriorError, check_count
 from graphprior.evidence.chains import Drawn
 from graphprior.evidence.columns import ABSENT, EDGE, UNKNOWN
 from graphprior.evidence.evidence import Evidence
 from graphprior.graphs.matrices import pairs, unknown_mask
 from graphprior.priors.exact import LearnedRate
-from graphprior.priors.protocol import EvidencePrior, certain_log_odds
+from graphprior.priors.protocol import EvidencePrior, Prior, certain_log_odds, needs_evidence_prior
+from graphprior.problem.problem import Problem
 from graphprior.types import Matrix, Progress, Vector
 
 States = npt.NDArray[np.bool_]
@@ -57,6 +59,38 @@ class Sweeps:
         """Passes of the prior for m unknown pairs, those of `reason` aside."""
         reveal, blocks = (min(count or m, m) for count in (self.reveal, self.blocks))
         return reveal + (self.burn_in + self.keep) * blocks
+
+
+@dataclass(frozen=True)
+class Gibbs:
+    """Graphs drawn from the posterior, each by a chain of its own.
+
+    Parameters
+    ----------
+    draws : int
+        Number M of graphs.
+    sweeps : Sweeps
+        How long each chain runs.
+    """
+
+    draws: int = 10
+    sweeps: Sweeps = Sweeps()
+    plugs_in: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        check_count("draws", self.draws)
+        if not isinstance(self.sweeps, Sweeps):
+            raise GraphPriorError(f"sweeps = {self.sweeps!r}: expected Sweeps(...)")
+
+    def __call__(
+        self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator,
+        device: str = "cpu", progress: Progress | None = None,
+    ) -> Posterior:  # fmt: skip
+        """The posterior."""
+        return sample(
+            problem.known, needs_evidence_prior(prior, "gibbs"), data, rng, self.draws,
+            self.sweeps, not problem.unknown_at_random, device, progress, problem.belief,
+        )  # fmt: skip
 
 
 ONE_BY_ONE = Sweeps(reveal=None, blocks=None)

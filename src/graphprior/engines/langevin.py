@@ -8,21 +8,80 @@ yields after every step; the caller stops it, shows progress, or keeps traces.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from graphprior.engines.bootstrap import Bootstrap
 from graphprior.engines.posterior import Posterior, Trace
-from graphprior.errors import GraphPriorError
+from graphprior.errors import GraphPriorError, check_count
+from graphprior.evidence.evidence import Evidence
 from graphprior.evidence.marginal import MarginalLikelihood
-from graphprior.evidence.plug_in import Likelihood
+from graphprior.evidence.plug_in import Likelihood, PlugInLikelihood
 from graphprior.priors.noise import Schedule
 from graphprior.priors.protocol import EvidencePrior, LogOdds, Prior
+from graphprior.problem.problem import Problem
 from graphprior.types import Matrix, Progress, Score
+
+LIKELIHOODS = ("plug-in", "marginal")
+
+
+@dataclass(frozen=True)
+class Langevin:
+    """Graphs drawn by annealed Langevin dynamics, Algorithm 1 of the paper.
+
+    Parameters
+    ----------
+    draws : int
+        Number M of graphs, each from its own chain.
+    likelihood : "plug-in" or "marginal"
+        A precision matrix plugged in, as in the paper, or the strengths of edges integrated out.
+    schedule : Schedule or None
+        Levels of noise and steps; None: `Schedule.relaxed()`.
+    bootstrap : Bootstrap or None
+        Where nothing is known and a matrix is plugged in: fixes confident pairs first.
+    """
+
+    draws: int = 10
+    likelihood: str = "plug-in"
+    schedule: Schedule | None = None
+    bootstrap: Bootstrap | None = Bootstrap()  # noqa: RUF009 (frozen)
+
+    def __post_init__(self) -> None:
+        check_count("draws", self.draws)
+        if self.likelihood not in LIKELIHOODS:
+            raise GraphPriorError(
+                f"likelihood = {self.likelihood!r}: expected one of {list(LIKELIHOODS)}"
+            )
+        for name, kind in (("schedule", Schedule), ("bootstrap", Bootstrap)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise GraphPriorError(f"{name} = {value!r}: expected {kind.__name__}(...) or None")
+
+    @property
+    def plugs_in(self) -> bool:
+        """Whether a precision matrix is plugged in."""
+        return self.likelihood == "plug-in"
+
+    def __call__(
+        self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator,
+        device: str = "cpu", progress: Progress | None = None,
+    ) -> Posterior:  # fmt: skip
+        """The posterior."""
+        likelihood: Likelihood | None = None
+        if isinstance(data, Evidence):
+            likelihood = MarginalLikelihood(data, device)
+        elif data is not None:
+            likelihood = PlugInLikelihood.create(data.Theta, data.S, data.k, device=device)
+        return sample_graphs(
+            problem.known, prior, likelihood, rng, self.draws, self.schedule, device, progress,
+            problem.belief,
+        )  # fmt: skip
 
 
 class LangevinState(NamedTuple):
@@ -144,8 +203,8 @@ def _scores(
         told = None
     elif prior is None:
         raise GraphPriorError(
-            "beliefs need a prior to be weighed against, and variant 'LL' has none with the "
-            "plug-in likelihood: use another variant, or likelihood='marginal'"
+            "beliefs need a prior to be weighed against, and with use = 'data' and a precision "
+            "matrix plugged in there is none: use 'both', or likelihood='marginal'"
         )
     else:
         told = torch.where(known.isnan(), torch.as_tensor(belief).to(known), 0.0)

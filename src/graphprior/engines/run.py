@@ -1,84 +1,91 @@
-"""One door to all engines: a problem, a prior and settings in, a Posterior out."""
+"""One door to all engines: a problem, a prior and data in, a Posterior out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import fields
+from typing import Any, Protocol
 
 import numpy as np
 
-from graphprior.engines.direct import posterior_probabilities
-from graphprior.engines.gibbs import Sweeps, sample
-from graphprior.engines.langevin import sample_graphs
+from graphprior.engines.direct import Direct
+from graphprior.engines.gibbs import Gibbs
+from graphprior.engines.langevin import Langevin
 from graphprior.engines.posterior import Posterior
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.evidence import Evidence
-from graphprior.evidence.marginal import MarginalLikelihood
-from graphprior.evidence.plug_in import Likelihood, PlugInLikelihood
 from graphprior.evidence.precision import PrecisionEstimate
-from graphprior.priors.noise import Schedule
-from graphprior.priors.protocol import EvidencePrior, Prior
+from graphprior.priors.protocol import Prior
 from graphprior.problem.problem import Problem
+from graphprior.types import Progress
 
-ENGINES = ("direct", "gibbs", "langevin")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How an engine runs; each reads what concerns it."""
-
-    engine: str = "direct"
-    M: int = 10
-    schedule: Schedule | None = None
-    sweeps: Sweeps | None = None
-    by_value: bool = True
-    device: str = "cpu"
-    progress: Callable[[int, int], None] | None = None
+Data = Evidence | PrecisionEstimate | None
+ENGINES: dict[str, type[Any]] = {"direct": Direct, "gibbs": Gibbs, "langevin": Langevin}
 
 
-def needs_evidence_prior(prior: Prior | None, settings: Settings) -> EvidencePrior:
-    """The prior, if it can answer evidence."""
-    if not isinstance(prior, EvidencePrior):
-        raise GraphPriorError(
-            f"engine {settings.engine!r} asks the prior for posterior log-odds, and a prior of "
-            f"kind {getattr(prior, 'kind', type(prior).__name__)!r} gives scores only: "
-            "use engine 'langevin', or a prior of kind 'evidence'"
-        )
-    return prior
+class Engine(Protocol):
+    """How the posterior is found: a value with its own settings.
 
-
-def run(
-    problem: Problem,
-    prior: Prior | None,
-    data: Evidence | PrecisionEstimate | None,
-    rng: np.random.Generator,
-    settings: Settings,
-) -> Posterior:
-    """The posterior by the engine chosen.
-
-    ``data`` speak as evidence (strengths integrated out), as the constrained
-    estimate that the plug-in likelihood is built on, or not at all.
+    ``draws`` graphs are drawn at once, 0 where there are none. An engine that ``plugs_in`` takes
+    the constrained estimate as data, others the evidence of each pair.
     """
-    s = settings
-    evidence = data if isinstance(data, Evidence) else None
-    if s.engine == "direct":
-        able = needs_evidence_prior(prior, s)
-        return posterior_probabilities(
-            problem.known, able, evidence, by_value=s.by_value, device=s.device,
-            progress=s.progress, belief=problem.belief,
-        )  # fmt: skip
-    if s.engine == "gibbs":
-        able = needs_evidence_prior(prior, s)
-        return sample(
-            problem.known, able, evidence, rng, s.M, s.sweeps, s.by_value, s.device, s.progress,
-            problem.belief,
-        )  # fmt: skip
-    likelihood: Likelihood | None = None
-    if evidence is not None:
-        likelihood = MarginalLikelihood(evidence, s.device)
-    elif isinstance(data, PrecisionEstimate):
-        likelihood = PlugInLikelihood.create(data.Theta, data.S, data.k, device=s.device)
-    return sample_graphs(
-        problem.known, prior, likelihood, rng, s.M, s.schedule, s.device, s.progress,
-        problem.belief,
-    )  # fmt: skip
+
+    @property
+    def draws(self) -> int:
+        """Graphs drawn."""
+        ...
+
+    @property
+    def plugs_in(self) -> bool:
+        """Whether the data are a precision matrix that is plugged in."""
+        ...
+
+    def __call__(
+        self,
+        problem: Problem,
+        prior: Prior | None,
+        data: Data,
+        rng: np.random.Generator,
+        device: str = "cpu",
+        progress: Progress | None = None,
+    ) -> Posterior:
+        """The posterior; ``data`` is None where the prior is followed alone."""
+        ...
+
+
+def resolve_engine(engine: Any) -> Engine:
+    """An engine, or the one of that name with its usual settings."""
+    if isinstance(engine, str):
+        return engine_of(engine)
+    if isinstance(engine, type) or not callable(engine) or not hasattr(engine, "plugs_in"):
+        raise GraphPriorError(
+            f"engine = {engine!r}: expected one of {list(ENGINES)}, or an engine such as "
+            "Gibbs(draws=100)"
+        )
+    chosen: Engine = engine
+    return chosen
+
+
+def engine_of(name: str, **settings: Any) -> Engine:
+    """The engine of a name; a setting that it does not have is an error that says which has it."""
+    if name not in ENGINES:
+        raise GraphPriorError(f"engine = {name!r}: expected one of {list(ENGINES)}")
+    for setting in settings:
+        having = [other for other, kind in ENGINES.items() if setting in _settings(kind)]
+        if name not in having:
+            raise GraphPriorError(
+                f"{setting} = {settings[setting]!r} does not apply to engine {name!r}; "
+                f"{' and '.join(repr(other) for other in having) or 'none'} "
+                f"{'have' if len(having) > 1 else 'has'} it"
+            )
+    engine: Engine = ENGINES[name](**settings)
+    return engine
+
+
+def engine_name(engine: Engine) -> str:
+    """The name of an engine: that of the table, or its class."""
+    names = [name for name, kind in ENGINES.items() if type(engine) is kind]
+    return names[0] if names else type(engine).__name__
+
+
+def _settings(kind: type[Any]) -> set[str]:
+    return {field.name for field in fields(kind)}

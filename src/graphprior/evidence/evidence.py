@@ -201,7 +201,14 @@ def data_evidence(
     R = apart(R, LEAST_EIGENVALUE)
     # A mean that was estimated costs one observation.
     k = told.k - (0 if problem.observations.assume_centered else 1)
-    data = _Data(problem, R, k, told.share, rate or rate_prior(problem.known), fixed)
+    data = _Data(
+        problem,
+        R,
+        k,
+        told.share,
+        rate or rate_prior(problem.known, problem.unknown_at_random),
+        fixed,
+    )
     wishart = fit_wishart(R, k)
     first = wishart.posterior_mean(R, k)
     learned = _learn(data, first, Slack((slack or 0.0) ** 2))

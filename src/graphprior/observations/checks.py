@@ -12,7 +12,6 @@ from graphprior.errors import GraphPriorError
 from graphprior.types import Matrix
 
 MISSING = ("refuse", "em", "pairwise")
-ROWS = ("independent", "series")
 SHORTEST_SERIES = 20  # rows below which their order cannot be judged
 
 
@@ -24,15 +23,13 @@ def as_numbers(table: Any) -> Matrix:
 
 
 def check_observations(
-    X: Any, names: Sequence[str], missing: str = "refuse", rows: str = "independent"
+    X: Any, names: Sequence[str], missing: str = "refuse", time_series: bool = False
 ) -> Matrix:
     """``X`` as a (k, n) float matrix, or an error naming what cannot be used.
 
     Entries may be nan unless ``missing`` is "refuse". A series is long enough to
     see how its rows depend on each other.
     """
-    if rows not in ROWS:
-        raise GraphPriorError(f"rows = {rows!r}: expected one of {list(ROWS)}")
     if missing not in MISSING:
         raise GraphPriorError(f"missing = {missing!r}: expected one of {list(MISSING)}")
     try:
@@ -47,16 +44,16 @@ def check_observations(
             f"X[{t}, {i}] is {table[t, i]}: every entry must be a finite number "
             f"({int(np.isinf(table).sum())} are infinite); correct them or leave them empty"
         )
-    if rows == "series":
+    if time_series:
         _refuse_unordered(X)
     if missing == "refuse":
         _refuse_missing(table, names)
     table = table[~np.isnan(table).all(axis=1)]  # an empty row is no observation
     if len(table) < 2:
         raise GraphPriorError(f"X has {len(table)} row(s): at least 2 observations are needed")
-    if rows == "series" and len(table) < SHORTEST_SERIES:
+    if time_series and len(table) < SHORTEST_SERIES:
         raise GraphPriorError(
-            f"rows = 'series' with {len(table)} rows: at least {SHORTEST_SERIES} are needed to "
+            f"time_series=True with {len(table)} rows: at least {SHORTEST_SERIES} are needed to "
             "see how they depend on each other; take a longer series, or leave them 'independent' "
             "and read the probabilities as too sure"
         )

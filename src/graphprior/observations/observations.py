@@ -26,27 +26,27 @@ from graphprior.types import Matrix
 class Observations:
     """k observations ``X`` (k, n) of the variables ``names``.
 
-    ``X`` may have nan where ``missing`` says how to go about it. ``rows`` tells whether its rows
-    are independent or a series. With ``assume_centered`` all means are 0.
+    ``X`` may have nan where ``missing`` says how to go about it. In a ``time_series`` rows depend
+    on those before. With ``assume_centered`` all means are 0.
     """
 
     X: Matrix
     names: tuple[str, ...]
     missing: str = "refuse"
-    rows: str = "independent"
+    time_series: bool = False
     assume_centered: bool = False
 
     @classmethod
     def create(
-        cls, X: Any, missing: str = "refuse", rows: str = "independent",
+        cls, X: Any, missing: str = "refuse", time_series: bool = False,
         assume_centered: bool = False,
     ) -> Observations:  # fmt: skip
         """Check what a user has: an array or a DataFrame."""
         names = node_names(X, np.shape(X)[-1] if np.ndim(X) == 2 else 0)
-        X = check_observations(X, names, missing, rows)
+        X = check_observations(X, names, missing, time_series)
         refuse_constant_columns(X, names)
         X.setflags(write=False)
-        return cls(X, names, missing, rows, assume_centered)
+        return cls(X, names, missing, time_series, assume_centered)
 
     @property
     def k(self) -> int:
@@ -67,10 +67,10 @@ class Observations:
     def moments(self) -> Moments:
         """Mean and covariance, by the method that was chosen for missing entries."""
         found = self._of_rows()
-        if self.rows == "series":
+        if self.time_series:
             found = as_series(found, self.X, self.assume_centered)
         if not found.k >= FEWEST:
-            alike = ", and rows of the series so alike," if self.rows == "series" else ""
+            alike = ", and rows of the series so alike," if self.time_series else ""
             raise GraphPriorError(
                 f"so many entries of X are missing{alike} that its {self.k} rows are worth "
                 f"{found.k:.1f} complete ones: at least {FEWEST} are needed; drop the columns that "
@@ -93,7 +93,7 @@ class Observations:
         return {
             "n": self.n,
             "k": self.k,
-            "rows": self.rows,
+            "time_series": self.time_series,
             "missing": self.missing,
             "missing_entries": int(np.isnan(self.X).sum()),
             "effective_k": found.k,

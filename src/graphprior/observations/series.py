@@ -49,7 +49,7 @@ def row_facts(X: Matrix, names: Sequence[str]) -> dict[str, Any]:
 
 
 def dependent_rows(
-    X: Matrix, names: Sequence[str], order: Order | None, rows: str = "independent"
+    X: Matrix, names: Sequence[str], order: Order | None, time_series: bool = False
 ) -> list[str]:
     """A sentence for each way in which the rows of X (k, n) are not what they are taken for."""
     lines = [
@@ -61,15 +61,15 @@ def dependent_rows(
     copies = repeated_rows(X)
     if copies >= max(2, COPIES * len(X)):
         what = f"{copies} of {len(X)} rows repeat another row in every column: "
-        if rows == "series":
+        if time_series:
             what += "was what measures stuck, or the table joined to itself?"
         else:
             what += "each counts as an observation of its own, so probabilities are too sure; "
             what += "remove the copies"
         lines.append(what)
-    if order is not None and rows == "independent":
+    if order is not None and not time_series:
         lines.append(_words(order, *X.shape))
-    if order is None and rows == "series":
+    if order is None and time_series:
         lines.append(
             "rows = 'series', but those near each other are not seen to be alike: is the table in "
             "the order of time?"
@@ -86,8 +86,8 @@ def _words(order: Order, k: int, n: int, most: int = 3) -> str:
         f"rows depend on those near them in the table, in {which} (correlation of neighbours "
         f"{order.neighbours:.2f}). If they are in the order of time or of replicates, {k} tell no "
         f"more of these columns than about {k / order.inflation:.0f} independent ones, and "
-        "probabilities are too sure: of time, rows='series' (--rows series) counts fewer; take out "
-        "trends, average replicates. If they are sorted by groups, what tells the groups apart "
+        "probabilities are too sure: of time, time_series=True (--time-series) counts fewer; take "
+        "out trends, average replicates. If they are sorted by groups, what tells the groups apart "
         "makes edges: take out the means of groups. If the table was only sorted by a variable, "
         "nothing is wrong"
     )

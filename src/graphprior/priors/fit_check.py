@@ -52,7 +52,7 @@ class PriorGain:
             return f"the prior predicts {what} no better than the edge rate alone {gain}"
         return (
             f"the prior does not fit: it predicts {what} worse than the edge rate alone {gain}; "
-            "use another prior, none, or temper=True"
+            "use another prior, none, or prior_weight='auto'"
         )
 
 

@@ -15,20 +15,17 @@ from graphprior.priors.store import load_prior
 from graphprior.problem.problem import Problem
 
 
-def resolve_prior(
-    prior: Any, problem: Problem, density: float | None = None, at_random: bool = False
-) -> Prior:
+def resolve_prior(prior: Any, problem: Problem, density: float | None = None) -> Prior:
     """A prior object, a shipped or saved prior by name, or independent edges.
 
-    Those have the rate ``density``, or one that is learned from the data and the known pairs,
-    which tell more of it if pairs are unknown ``at_random``.
+    Those have the rate ``density``, or one that is learned from the data and the known pairs.
     """
     if isinstance(prior, str | Path):
         return load_prior(prior)
     if prior is None:
         if density is not None:
             return IndependentEdges(density)
-        return LearnedRate(rate_prior(problem.known, at_random).mean)
+        return LearnedRate(rate_prior(problem.known, problem.unknown_at_random).mean)
     if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
             f"prior is {prior!r}: expected None, the name of a shipped prior, "

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import unknown_mask
 from graphprior.priors.noise import noise_log_odds, tweedie_score
 from graphprior.types import Matrix, Score
@@ -86,3 +87,14 @@ def ask(prior: EvidencePrior, known: Matrix, told: Matrix, device: str | torch.d
     ell = np.where(U, told, certain_log_odds(known))
     eta = prior.posterior_logits(torch.as_tensor(ell, dtype=torch.float64, device=device))
     return np.where(U, eta.cpu().numpy(), 0.0)
+
+
+def needs_evidence_prior(prior: Prior | None, engine: str) -> EvidencePrior:
+    """The prior, if it can answer evidence."""
+    if not isinstance(prior, EvidencePrior):
+        raise GraphPriorError(
+            f"engine {engine!r} asks the prior for posterior log-odds, and a prior of "
+            f"kind {getattr(prior, 'kind', type(prior).__name__)!r} gives scores only: "
+            "use engine 'langevin', or a prior of kind 'evidence'"
+        )
+    return prior

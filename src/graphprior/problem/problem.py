@@ -19,12 +19,14 @@ class Problem:
     """Observations, and what is ``known`` and believed of the graph of their variables.
 
     Problem 1 of the paper without the example graphs, which are the prior's.
-    ``beliefs`` are probabilities of unknown pairs, nan for none.
+    ``beliefs`` are probabilities of unknown pairs, nan for none. ``unknown_at_random`` says that
+    edges are unknown no more often than other pairs.
     """
 
     observations: Observations
     known: Matrix
     beliefs: Matrix | None = None
+    unknown_at_random: bool = False
 
     @classmethod
     def create(
@@ -33,15 +35,16 @@ class Problem:
         known: Any = None,
         beliefs: Any = None,
         missing: str = "refuse",
-        rows: str = "independent",
+        time_series: bool = False,
         assume_centered: bool = False,
+        unknown_at_random: bool = False,
     ) -> Problem:
         """Check and align what a user has: arrays or DataFrames, ``known`` or None."""
-        observations = Observations.create(X, missing, rows, assume_centered)
+        observations = Observations.create(X, missing, time_series, assume_centered)
         A, P = align_beliefs_too(known, beliefs, observations.names)
         for matrix in (A, P):
             matrix.setflags(write=False)
-        return cls(observations, A, P)
+        return cls(observations, A, P, unknown_at_random)
 
     def with_known(self, known: Matrix) -> Problem:
         """The same observations with another known part; beliefs stay where it is nan."""

@@ -79,7 +79,7 @@ def _observations(result: Result) -> Iterator[Check]:
     facts, title = result.diagnostics, "Observations"
     k, n = facts["k"], facts["n"]
     words = f"{k} observations of {n} variables, {k / n:.1f} for each."
-    is_series = facts.get("rows") == "series"
+    is_series = bool(facts.get("time_series"))
     if facts.get("missing_entries") or is_series:
         k = facts["effective_k"]
         why = "As a series" if is_series else "With what is missing"
@@ -104,7 +104,7 @@ def _observations(result: Result) -> Iterator[Check]:
 def _rows_depend(result: Result) -> bool:
     """Rows depend on those near them, and each was counted all the same."""
     facts = result.diagnostics
-    return bool(facts.get("row_order")) and facts.get("rows") != "series"
+    return bool(facts.get("row_order")) and not facts.get("time_series")
 
 
 def _prior_fit(result: Result) -> Iterator[Check]:
@@ -204,7 +204,7 @@ def _draws(result: Result) -> Iterator[Check]:
         if "r_hat" in facts:  # engine gibbs
             tail += (
                 " R-hat was not measured: it takes several chains that keep at least ten sweeps "
-                "(in Python, sweeps=Sweeps(burn_in=5, keep=100))."
+                "(in Python, engine=Gibbs(sweeps=Sweeps(burn_in=5, keep=100)))."
             )
         yield Check("weak" if few else "note", "Draws", words + tail)
         return

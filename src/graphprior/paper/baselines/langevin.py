@@ -9,8 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+import graphprior.engines.langevin as engines
 from graphprior.engines.bootstrap import bootstrapped_glasso, fix_edges
-from graphprior.estimator import PartialGGM, Variant
+from graphprior.estimator import PartialGGM
 from graphprior.observations.moments import sample_covariance
 from graphprior.paper.baselines.protocol import Factory, Penalty, Setting
 from graphprior.priors.noise import Schedule
@@ -37,7 +38,7 @@ class Langevin:
 
     draws: ClassVar[int] = M
     prior: str | None
-    variant: Variant
+    use: str
     schedule: Schedule
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
@@ -45,11 +46,8 @@ class Langevin:
         prior = None if self.prior is None else prior_once(self.prior)
         model = PartialGGM(
             prior,
-            engine="langevin",
-            variant=self.variant,
-            n_samples=self.draws,
-            schedule=self.schedule,
-            p_m=None,
+            engine=engines.Langevin(self.draws, schedule=self.schedule, bootstrap=None),
+            use=self.use,
             random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
@@ -93,11 +91,11 @@ def relaxed(T: int) -> Schedule:
 
 def _langevin(
     kind: str = "edp-gnn",
-    variant: Variant = "LPost",
+    use: str = "both",
     schedule: Callable[[int], Schedule] = papers,
     sampler: type[Langevin] = Langevin,
 ) -> Callable[[Setting], Langevin]:
-    return lambda setting: sampler(setting.prior(kind), variant, schedule(setting.T))
+    return lambda setting: sampler(setting.prior(kind), use, schedule(setting.T))
 
 
 def _bootstrapped(p_m: float) -> Factory:
@@ -106,11 +104,11 @@ def _bootstrapped(p_m: float) -> Factory:
 
 METHODS: dict[str, Factory] = {
     "LPost": _langevin(),
-    "LPr": _langevin(variant="LPr"),
-    "LPr(one sample)": _langevin(variant="LPr", sampler=OneSample),
+    "LPr": _langevin(use="prior"),
+    "LPr(one sample)": _langevin(use="prior", sampler=OneSample),
     "LPost(relaxed)": _langevin(schedule=relaxed),
-    "LPr(relaxed)": _langevin(variant="LPr", schedule=relaxed),
-    "LL": lambda setting: Langevin(None, "LL", papers(setting.T)),
+    "LPr(relaxed)": _langevin(use="prior", schedule=relaxed),
+    "LL": lambda setting: Langevin(None, "data", papers(setting.T)),
     **{f"LPost(p_m={p_m})": _bootstrapped(p_m) for p_m in (0.3, 0.45)},
     **{f"LPost(|A|={count})": _langevin(f"edp-gnn {count}") for count in TRAINING_SETS},
     **{

@@ -6,10 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphprior.estimator import PartialGGM, Variant
+from graphprior.engines.direct import Direct
+from graphprior.engines.gibbs import Gibbs
+from graphprior.engines.langevin import Langevin
+from graphprior.engines.run import Engine
+from graphprior.estimator import PartialGGM
 from graphprior.paper.baselines.langevin import TRAINING_SETS, M, prior_once, relaxed
 from graphprior.paper.baselines.protocol import Factory
-from graphprior.priors.noise import Schedule
 from graphprior.problem.problem import Problem
 from graphprior.results.metrics import on_unknown
 from graphprior.types import Vector
@@ -20,19 +23,15 @@ class Ours:
     """Edge probabilities of `PartialGGM`."""
 
     prior: str
-    engine: str = "direct"
-    variant: Variant = "LPost"
-    schedule: Schedule | None = None
+    engine: Engine = Direct()  # noqa: RUF009 (frozen)
+    use: str = "both"
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """Posterior probabilities on the unknown pairs."""
         model = PartialGGM(
             prior_once(self.prior),
             engine=self.engine,
-            likelihood="marginal" if self.engine == "langevin" else None,
-            variant=self.variant,
-            n_samples=M,
-            schedule=self.schedule,
+            use=self.use,
             random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
@@ -44,11 +43,11 @@ def _learned_from(count: int) -> Factory:
 
 METHODS: dict[str, Factory] = {
     "direct": lambda setting: Ours(setting.prior("evidence")),
-    "gibbs": lambda setting: Ours(setting.prior("evidence"), "gibbs"),
+    "gibbs": lambda setting: Ours(setting.prior("evidence"), Gibbs(M)),
     "langevin": lambda setting: Ours(
-        setting.prior("evidence"), "langevin", schedule=relaxed(setting.T)
+        setting.prior("evidence"), Langevin(M, "marginal", relaxed(setting.T))
     ),
-    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
+    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), use="prior"),
     **{f"direct(|A|={count})": _learned_from(count) for count in TRAINING_SETS},
 }
 WITHOUT_DATA = frozenset({"direct(no data)"})

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from graphprior.engines.langevin import Langevin
 from graphprior.estimator import PartialGGM
 from graphprior.gaussian.linalg import partial_correlations
 from graphprior.graphs.matrices import pairs
@@ -87,14 +88,14 @@ class Illustration:
         """The fitted estimators by name."""
         made = {
             "LPost": PartialGGM(
-                prior_once(self.spec.priors["edp-gnn"]), engine="langevin",
-                schedule=Schedule.linear(T=T), p_m=None,
+                prior_once(self.spec.priors["edp-gnn"]),
+                engine=Langevin(schedule=Schedule.linear(T=T), bootstrap=None),
             ),
             "gibbs": PartialGGM(prior_once(self.spec.priors["evidence"]), engine="gibbs"),
         }  # fmt: skip
         for name, model in made.items():
             model.set_params(
-                random_state=self.spec.seeds(name), progress=lambda a, b, w=name: report(a, b, w)
+                random_state=self.spec.seeds(name), verbose=lambda a, b, w=name: report(a, b, w)
             )
             model.fit(problem.X, known=problem.known)
         return made

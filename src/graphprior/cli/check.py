@@ -41,7 +41,7 @@ def check_command(
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Are edges with 90% edges in 90% of cases? Simulate data from the result, fit again, see."""
+    """Simulate data from a result, fit them again, and see if probabilities are right."""
     check_seed(seed)
     refuse_counts(simulations, jobs)
     found = read_result(result)

@@ -5,41 +5,27 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from importlib.metadata import version as installed_version
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
-from graphprior.cli.check import check_command
-from graphprior.cli.demo import demo_command
-from graphprior.cli.estimate import estimate_command
-from graphprior.cli.experiment import experiment_command
-from graphprior.cli.export import export_command
-from graphprior.cli.priors import priors_command
-from graphprior.cli.report import report_command
-from graphprior.cli.sample import sample_command
-from graphprior.cli.summary import summary_command
-from graphprior.cli.train import train_command
 from graphprior.errors import GraphPriorError
 
-app = typer.Typer(
-    name="graphprior",
-    help="Find the graph behind Gaussian data when part of it is known and examples exist.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo_command,
-    "estimate": estimate_command,
-    "export": export_command,
-    "summary": summary_command,
-    "train": train_command,
-    "sample": sample_command,
-    "report": report_command,
-    "check": check_command,
-    "priors": priors_command,
-    "experiment": experiment_command,
+# Each is `NAME_command` of the module NAME, which is imported when it is asked for.
+COMMANDS = {
+    "demo": "Estimate who knows whom around one person, half of it known; under a minute.",
+    "estimate": "Estimate the graph behind a table of measurements, or behind each of many.",
+    "export": "Write a result as a file of another program.",
+    "summary": "Degrees, clustering, communities and more of the graph, each with its interval.",
+    "train": "Learn a prior from example graphs; run again after a kill to go on.",
+    "sample": "Draw graphs from a prior: graphs.npz, one GraphML file each, statistics.",
+    "report": "Make the interactive page of a result: one file that needs no network.",
+    "check": "Simulate data from a result, fit them again, and see if probabilities are right.",
+    "priors": "List the shipped priors, or show a prior's card.",
+    "experiment": "Redo a figure of the paper; run again after a kill to go on.",
 }
 
 
@@ -60,8 +46,39 @@ def interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for name, command in COMMANDS.items():
-    app.command(name)(interruptible(command))
+class Commands(TyperGroup):
+    """The commands, of which only the one that is run is imported."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Their names."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """What the list of commands shows of one."""
+        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
+        """The command that is run."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else command, rest
+
+
+def load(name: str) -> Any:
+    """A command with its options."""
+    module = import_module(f"graphprior.cli.{name}")
+    alone = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+    alone.command(name)(interruptible(getattr(module, f"{name}_command")))
+    return typer.main.get_command(alone)
+
+
+app = typer.Typer(
+    name="graphprior",
+    cls=Commands,
+    help="Find the graph behind Gaussian data when part of it is known and examples exist.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 
 
 def _show_version(wanted: bool) -> None:

@@ -118,10 +118,10 @@ def test_row_labels_are_refused_until_they_are_named(tmp_path, table, label):
     labelled = table.copy()
     labelled.insert(0, label, [f"r{t}" for t in range(6)])
     labelled.to_csv(path := tmp_path / "x.csv", index=False)
-    with refused("--index"):
+    with refused("index="):
         read_observations(path)
     pd.testing.assert_frame_equal(read_observations(path, index=label), table, rtol=1e-14)
-    with refused("--index 'other' names 0 columns"):
+    with refused("index='other' names 0 columns"):
         read_observations(path, index="other")
 
 
@@ -139,7 +139,7 @@ def test_the_first_sheet_is_read_or_the_one_named(tmp_path, table):
     with refused("no sheet 'three': it has"):
         read_observations(path, sheet="three")
     table.to_csv(tmp_path / "x.csv", index=False)
-    with refused("--sheet is for .xlsx"):
+    with refused("sheet= is for .xlsx"):
         read_observations(tmp_path / "x.csv", sheet="one")
 
 
@@ -277,7 +277,7 @@ def test_a_matrix_leaves_no_others(tmp_path, rng):
     pd.DataFrame(known, FOUR, FOUR).to_csv(tmp_path / "k.csv")
     np.testing.assert_array_equal(read_known(tmp_path / "k.csv", FOUR), known)
     assert read_beliefs(tmp_path / "k.csv", FOUR) is None
-    with refused("--others is for an edge table"):
+    with refused("others= is for an edge table"):
         read_known(tmp_path / "k.csv", FOUR, others="absent")
 
 
@@ -323,7 +323,7 @@ def test_what_is_read_is_transformed_and_told(tmp_path, rng):
     assert Reading(**reading.facts()) == reading
     facts = inputs.estimate_facts(None, {}, tmp_path / "x.csv", None, reading)
     assert facts["reading"]["transform"] == "log"
-    with refused("--others absent"):
+    with refused("others='absent'"):
         reading.read(tmp_path / "x.csv", None)
     for wrong in ({"transform": "sqrt"}, {"others": "maybe"}):
         with refused("expected"):

@@ -253,7 +253,7 @@ def test_a_first_column_that_counts_the_rows_is_refused_until_it_is_named(tmp_pa
     table = pd.DataFrame(rng.standard_normal((8, 2)), columns=["a", "b"])
     path = tmp_path / "x.csv"
     table.set_index(pd.RangeIndex(first, first + 8, name="id")).to_csv(path)
-    with refused("column 'id' counts the rows.*--index 'id'"):
+    with refused("column 'id' counts the rows.*index='id'"):
         read_observations(path)
     assert list(read_observations(path, index="id").columns) == ["a", "b"]
 

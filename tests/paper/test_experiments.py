@@ -339,7 +339,7 @@ def test_results_without_units_are_replaced_only_when_told(tmp_path):
     run(out, methods=("Threshold",))
     before = rows_of(out)
     checked_out(out)
-    with pytest.raises(GraphPriorError, match=r"results of Threshold to which.*--replace"):
+    with pytest.raises(GraphPriorError, match=r"results of Threshold to which.*replace=True"):
         run(out, methods=("Threshold", "TIGER"))
     assert rows_of(out) == before
     run(out, methods=("Threshold",), replace=True)
@@ -556,11 +556,11 @@ def test_wrong_wishes_are_refused(tmp_path):
         run(tmp_path / "out", methods=())
     with pytest.raises(GraphPriorError, match="at least 2"):
         Comparison(SMALL).run(tmp_path / "out", Options(graphs=1), silent)
-    with pytest.raises(GraphPriorError, match="--graphs 0: at least 2"):
+    with pytest.raises(GraphPriorError, match="graphs=0: at least 2"):
         Comparison(SMALL).run(tmp_path / "out", Options(graphs=0), silent)
     with pytest.raises(GraphPriorError, match="no experiment is called 'grid'"):
         experiment("grid")
-    with pytest.raises(GraphPriorError, match="neither --methods"):
+    with pytest.raises(GraphPriorError, match="neither methods="):
         experiment("lambda-tuning").run(tmp_path / "out", Options(graphs=5), silent)
     assert not (tmp_path / "out").exists()
 

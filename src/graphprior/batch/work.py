@@ -138,14 +138,14 @@ class Place:
 
     def __post_init__(self) -> None:
         if self.jobs < 1:
-            raise GraphPriorError(f"--jobs {self.jobs}: expected at least 1")
+            raise GraphPriorError(f"jobs={self.jobs}: expected at least 1")
         if self.cluster not in (None, "local"):
-            raise GraphPriorError(f"--cluster {self.cluster}: the only one to start is 'local'")
+            raise GraphPriorError(f"cluster={self.cluster!r}: the only one to start is 'local'")
         if self.cluster and self.scheduler is not None:
-            raise GraphPriorError("--cluster starts a cluster and --scheduler names one: take one")
+            raise GraphPriorError("cluster= starts a cluster and scheduler= names one: take one")
         if self.scheduler is not None and self.jobs > 1:
             raise GraphPriorError(
-                f"--jobs {self.jobs} with --scheduler: the cluster has as many workers as it has"
+                f"jobs={self.jobs} with scheduler=: the cluster has as many workers as it has"
             )
 
     @contextmanager
@@ -168,7 +168,7 @@ def _here(jobs: int, function: Work, units: Sequence[Unit]) -> Results:
     except BrokenProcessPool:
         raise GraphPriorError(
             "a worker process was killed, perhaps for want of memory: "
-            "go on with fewer --jobs; what was done is kept"
+            "go on with fewer jobs=; what was done is kept"
         ) from None
     finally:
         with warnings.catch_warnings():  # joblib's, of what a Ctrl-C left undone: that was meant
@@ -220,7 +220,7 @@ def _client(place: Place) -> Iterator[Any]:
         from distributed import Client, LocalCluster
     except ImportError:
         raise GraphPriorError(
-            "a cluster needs Dask: pip install 'graphprior[dask]', or use --jobs"
+            "a cluster needs Dask: pip install 'graphprior[dask]', or use jobs="
         ) from None
     if place.cluster == "local":
         with (
@@ -240,7 +240,7 @@ def _client(place: Place) -> Iterator[Any]:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
             raise GraphPriorError(
-                f"--scheduler {place.scheduler} has no worker: start some with "
+                f"scheduler={place.scheduler!r} has no worker: start some with "
                 f"`dask worker {place.scheduler} --nthreads 1`"
             ) from None
         yield client
@@ -256,7 +256,7 @@ def _connect(Client: Any, scheduler: str | None) -> Any:
     # holds, for ever: so it is collected now, which takes that the error is gone.
     gc.collect()
     raise GraphPriorError(
-        f"--scheduler {scheduler}: no Dask scheduler answers there{words}; "
+        f"scheduler={scheduler!r}: no Dask scheduler answers there{words}; "
         "expected an address such as tcp://host:8786"
     )
 

@@ -11,6 +11,7 @@ import typer
 
 import graphprior.cli.options as options
 from graphprior.cli.common import check_seed, print_json
+from graphprior.cli.words import in_options
 from graphprior.diagnosis.self_check import SelfCheck, refuse_counts
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimator import PartialGGM, from_arguments
@@ -49,7 +50,7 @@ def check_command(
     with notes() as words, progress("simulated data sets") as report:
         check = model.check(simulations, seed, jobs, report)
     for line in words:
-        console().print(f"note: {line}", style="yellow")
+        console().print(f"note: {in_options(line)}", style="yellow")
     wrote = save_check(result, found, check)
     tell(check, wrote, as_json)
     if check.simulations < check.asked:

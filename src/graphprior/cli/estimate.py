@@ -10,6 +10,7 @@ import graphprior.cli.options as options
 from graphprior.batch.work import Place
 from graphprior.cli.cohort import estimate_each
 from graphprior.cli.common import check_seed, new_folder, print_json
+from graphprior.cli.words import in_options
 from graphprior.cohort.cohort import Cohort, find_tables
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
@@ -28,7 +29,7 @@ def fit_with_progress(make: Callable[[Progress], PartialGGM], given: Given) -> P
         model = make(report)
         given.fit(model)
     for line in words:
-        console().print(f"note: {line}", style="yellow")
+        console().print(f"note: {in_options(line)}", style="yellow")
     return model
 
 

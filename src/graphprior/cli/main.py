@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from graphprior.cli.words import in_options
 from graphprior.errors import GraphPriorError
 
 # Each is `NAME_command` of the module NAME, which is imported when it is asked for.
@@ -120,7 +121,7 @@ def explain(error: BaseException) -> int:
         return _internal(error)
     if usage is not None and not usage():  # no command was given, and the help was shown
         return 2
-    words = str(error) if usage is None else f"{usage()} (see graphprior --help)"
+    words = in_options(str(error)) if usage is None else f"{usage()} (see graphprior --help)"
     typer.echo(f"graphprior: {' '.join(words.split())}", err=True)
     return 2
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 
+from graphprior.cli.words import in_options
 from graphprior.errors import GraphPriorError, notes
 from graphprior.graphs.quantities import QUANTITIES
 from graphprior.io.atomic import write_whole
@@ -45,7 +46,7 @@ def summary_command(
         asked = [name.strip() for name in what.split(",")]
         summary = posterior_summary(read_result(result), asked, level)
     for line in words:
-        console().print(f"note: {line}", style="yellow")
+        console().print(f"note: {in_options(line)}", style="yellow")
     if csv is not None:
         write_whole(csv, summary.to_csv(index=False, float_format="%.6g").encode())
     Console(soft_wrap=True, highlight=False, markup=False).print(as_text(summary))

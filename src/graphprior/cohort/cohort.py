@@ -80,9 +80,9 @@ class Cohort:
 def find_tables(folder: Path, known: Path | None) -> tuple[Table, ...]:
     """The tables of a folder by name; ``known`` is a file for all or a folder with one for each."""
     if not folder.is_dir():
-        raise GraphPriorError(f"{folder} is no folder: --each takes a folder of tables")
+        raise GraphPriorError(f"{folder} is no folder: expected a folder of tables")
     if known is not None and not known.exists():
-        raise GraphPriorError(f"--known {known}: no such file or folder")
+        raise GraphPriorError(f"known={str(known)!r}: no such file or folder")
     found: dict[str, Path] = {}
     for path in sorted(_absolute(folder).iterdir()):
         # Excel keeps a file ~$name beside one that is open.
@@ -134,13 +134,13 @@ def _known_of(path: Path, known: Path | None, by_name: dict[str, list[Path]]) ->
     own = by_name.get(stem_of(path), [])
     if not own:
         raise GraphPriorError(
-            f"--known {known} has no {path.name}: a folder holds a file of the same name for each "
-            "table, in any format (with only the header source,target,present where nothing is "
-            "known)"
+            f"known={str(known)!r} has no {path.name}: a folder holds a file of the same name for "
+            "each table, in any format (with only the header source,target,present where nothing "
+            "is known)"
         )
     if len(own) > 1:
         raise GraphPriorError(
-            f"--known {known} has {own[0].name} and {own[1].name} for {path.name}: keep one"
+            f"known={str(known)!r} has {own[0].name} and {own[1].name} for {path.name}: keep one"
         )
     return own[0]
 
@@ -185,7 +185,7 @@ def _claim(kept: Journal, claim: dict[str, Any], out: Path) -> None:
     if begun - {JOURNAL, LOG} or (kept.results and before is None):
         raise GraphPriorError(
             f"{out} belongs to another run ({_difference(before or {}, claim)}): "
-            "choose another --out, or give what was given then"
+            "choose another folder, or give what was given then"
         )
     kept.add(CLAIM, claim)
 

@@ -50,7 +50,7 @@ class Reading:
         X = transform_table(read_observations(data, self.sheet, self.index), self.transform)
         if known is None:
             if self.others != "unknown":
-                raise GraphPriorError("--others absent speaks of pairs that --known leaves out")
+                raise GraphPriorError("others='absent' speaks of pairs that known= leaves out")
             return Given(X, None, None)
         names = [str(c) for c in X.columns]
         return Given(X, read_known(known, names, self.others), read_beliefs(known, names))

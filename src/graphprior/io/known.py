@@ -63,7 +63,7 @@ def read_known(
         return told.with_others(others)  # its beliefs are read_beliefs'
     if others != "unknown":
         raise GraphPriorError(
-            f"{path} is a matrix, which tells every pair: --others is for an edge table or GraphML"
+            f"{path} is a matrix, which tells every pair: others= is for an edge table or GraphML"
         )
     return told
 
@@ -77,7 +77,7 @@ def read_beliefs(path: str | Path, names: Sequence[str], sheet: str | None = Non
 def _read(path: Path, names: Sequence[str], sheet: str | None) -> Told | Matrix:
     if existing_file(path).suffix.lower() == GRAPHML:
         if sheet is not None:
-            raise GraphPriorError(f"{path} has no sheets: --sheet is for .xlsx")
+            raise GraphPriorError(f"{path} has no sheets: sheet= is for .xlsx")
         return Told(*read_edge_table(_graphml_rows(path, names), names, path.name))
     header, cells = read_table(path, sheet, text=True)
     if sorted(header[1:]) == sorted(names):  # a matrix, be its variables called source and target

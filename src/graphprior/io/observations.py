@@ -46,7 +46,7 @@ def _refuse_counter(table: pd.DataFrame, path: str | Path) -> None:
         name = str(table.columns[0])
         raise GraphPriorError(
             f"{path}: column {name!r} counts the rows ({first.iloc[0]:g} to {first.iloc[-1]:g}): "
-            f"row labels are not data, remove them or give --index {name!r}; "
+            f"row labels are not data, remove them or give index={name!r}; "
             "if it is a measurement, put another column first"
         )
 
@@ -56,7 +56,7 @@ def _without(
 ) -> tuple[Header, pd.DataFrame]:
     if names.count(index) != 1:
         raise GraphPriorError(
-            f"{path}: --index {index!r} names {names.count(index)} columns: expected one of "
+            f"{path}: index={index!r} names {names.count(index)} columns: expected one of "
             f"{', '.join(names[:5])}{', ...' if len(names) > 5 else ''}"
         )
     at = names.index(index)
@@ -68,7 +68,7 @@ def _check_names(names: Header, path: str | Path) -> None:
     if "" in names:
         raise GraphPriorError(
             f"{path}: column {names.index('') + 1} has no name: name every variable; "
-            "row labels are not data, remove them or give --index ''"
+            "row labels are not data, remove them or give index=''"
         )
     numbers = pd.to_numeric(pd.Series(names), errors="coerce")
     if numbers.notna().all() and not (numbers.diff().iloc[1:] == 1).all():
@@ -95,5 +95,5 @@ def _as_numbers(column: pd.Series[Any], path: str | Path) -> pd.Series[Any]:
     row = int(np.flatnonzero(bad)[0])
     raise GraphPriorError(
         f"{path}: column {column.name!r} is not numeric (row {row + 2}: {column.iloc[row]!r}); "
-        "remove it, give --index if it holds row labels, or turn it into numbers"
+        "remove it, give index= if it holds row labels, or turn it into numbers"
     )

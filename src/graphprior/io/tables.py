@@ -63,7 +63,7 @@ def read_table(
             f"not in {suffix or 'nothing'}"
         )
     if sheet is not None and suffix != ".xlsx":
-        raise GraphPriorError(f"{path} has no sheets: --sheet is for .xlsx")
+        raise GraphPriorError(f"{path} has no sheets: sheet= is for .xlsx")
     with guarded(path, "a table"):
         if suffix in TEXT:
             return _read_text(path, suffix, text)

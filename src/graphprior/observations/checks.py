@@ -82,7 +82,7 @@ def _refuse_missing(X: Matrix, names: Sequence[str]) -> None:
         f"X[{t}, {i}] is NaN: {int(gone.sum())} of {X.size} entries are missing, in "
         f"{int(gone.any(axis=1).sum())} of {len(X)} rows; most in column {most}. "
         "Drop those rows or columns, or choose missing='em' (missing at random) or "
-        "missing='pairwise' (missing completely at random); --missing on the command line"
+        "missing='pairwise' (missing completely at random)"
     )
 
 

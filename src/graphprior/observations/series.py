@@ -86,7 +86,7 @@ def _words(order: Order, k: int, n: int, most: int = 3) -> str:
         f"rows depend on those near them in the table, in {which} (correlation of neighbours "
         f"{order.neighbours:.2f}). If they are in the order of time or of replicates, {k} tell no "
         f"more of these columns than about {k / order.inflation:.0f} independent ones, and "
-        "probabilities are too sure: of time, time_series=True (--time-series) counts fewer; take "
+        "probabilities are too sure: of time, time_series=True counts fewer; take "
         "out trends, average replicates. If they are sorted by groups, what tells the groups apart "
         "makes edges: take out the means of groups. If the table was only sorted by a variable, "
         "nothing is wrong"

@@ -214,7 +214,7 @@ def load_checkpoint(
     except (RuntimeError, KeyError, ValueError, TypeError) as error:
         first = str(error).splitlines()[0]
         raise GraphPriorError(
-            f"{path}: its tensors and header do not agree ({first}); --restart begins anew"
+            f"{path}: its tensors and header do not agree ({first}); restart=True begins anew"
         ) from None
 
 
@@ -229,7 +229,7 @@ def _restore(
     if header["data"] != data or json.loads(header["config"]) != _identity(config):
         raise GraphPriorError(
             f"{path} belongs to a training with other graphs or settings: "
-            "use the same ones to go on, or --restart to begin anew"
+            "use the same ones to go on, or restart=True to begin anew"
         )
     state = new_state(config, device)
     for part in ("network", "average", "best"):

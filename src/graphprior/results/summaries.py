@@ -116,7 +116,7 @@ def _with_samples(model: Any) -> Result:
     if not len(result.samples):
         raise GraphPriorError(
             f"engine {result.diagnostics['engine']!r} draws no graphs to ask: use engine='gibbs', "
-            "engine=Gibbs(draws=100) (--engine gibbs --draws 100); expected_degrees needs none"
+            "engine=Gibbs(draws=100); expected_degrees needs none"
         )
     return result
 
@@ -128,7 +128,7 @@ def _weaknesses(result: Result, table: pd.DataFrame, level: float) -> list[str]:
         words.append(
             f"{M} draws are too few for intervals of {level:.0%}, which take "
             f"{math.ceil(2 / (1 - level) - 1 - TINY)}: low and high are the least and the most "
-            f"drawn, which hold {_held(M, level):.0%}; draw more (draws, --draws)"
+            f"drawn, which hold {_held(M, level):.0%}; draw more (draws=)"
         )
     for name, draws in table.groupby("quantity", sort=False)["draws"].min().items():
         if draws < M:

@@ -108,13 +108,13 @@ def claim(
         anew = bare if methods is None else [m for m in bare if m in methods]
         if others and (has_units or len(anew) < len(bare)):
             raise GraphPriorError(
-                f"{out} holds results of other problems (see {path}): choose another --out"
+                f"{out} holds results of other problems (see {path}): choose another folder"
             )
         if anew and not replace:
             raise GraphPriorError(
                 f"{out} holds results of {', '.join(anew)} to which nothing can be added: their "
                 "units are gone, or made with another prior or other parameters. Choose another "
-                "--out, or --replace to do them anew"
+                "folder, or replace=True to do them anew"
             )
         if has_units or len(anew) < len(bare):
             hashes = theirs["priors"] | hashes
@@ -123,7 +123,7 @@ def claim(
             for left in LEFT:
                 (out / left).unlink(missing_ok=True)
     elif out.exists() and (not out.is_dir() or set(out.iterdir()) - {unfinished(path)}):
-        raise GraphPriorError(f"{out} is not empty and holds no experiment: choose another --out")
+        raise GraphPriorError(f"{out} is not empty and holds no experiment: choose another folder")
     save_json(path, {"figure": name, "spec": asdict(spec), "priors": hashes, "methods": made})
 
 

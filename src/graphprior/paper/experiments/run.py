@@ -56,7 +56,7 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.full and self.quick:
-            raise GraphPriorError("--full and --quick are opposites: take one")
+            raise GraphPriorError("full=True and quick=True are opposites: take one")
 
     def of(self, spec: Spec) -> Spec:
         """The spec as these options change it."""
@@ -69,7 +69,7 @@ class Options:
     def refuse_choice(self, name: str) -> None:
         """For a figure that compares nothing along x: there is nothing to choose."""
         if self.methods is not None or self.graphs is not None or self.full:
-            raise GraphPriorError(f"{name} has neither --methods nor --graphs nor --full")
+            raise GraphPriorError(f"{name} has neither methods= nor graphs= nor full=True")
 
 
 class Experiment(Protocol):
@@ -134,10 +134,10 @@ def choose_methods(spec: Spec, options: Options) -> tuple[list[str], list[str]]:
     """Methods to run, and a line for each that cannot run here."""
     R = options.graphs_of(spec)
     if R < 2:
-        raise GraphPriorError(f"--graphs {R}: at least 2 are needed to tune and judge")
+        raise GraphPriorError(f"graphs={R}: at least 2 are needed to tune and judge")
     spec.graph("test", R - 1)  # data that are missing are missed now
     if options.methods == ():
-        raise GraphPriorError(f"--methods names none: expected some of {', '.join(spec.methods)}")
+        raise GraphPriorError(f"methods= names none: expected some of {', '.join(spec.methods)}")
     reasons = {name: missing(spec, name) for name in options.methods or spec.methods}
     skipped = [f"{name} skipped: {why}" for name, why in reasons.items() if why]
     usable = [name for name, why in reasons.items() if not why]

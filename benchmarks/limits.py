@@ -74,7 +74,7 @@ def limits(name: str, x: float) -> list[dict]:
 
 
 def score(truths: list[np.ndarray], P: list[np.ndarray], spec) -> dict:
-    """The figure's metric, bits a pair and calibration error."""
+    """The figure's metric, bits per pair and calibration error."""
     result = split_metric(truths, P, spec.seeds("splits"), METRICS[spec.metric])
     flat, p = np.concatenate(truths), np.clip(np.concatenate(P), 1e-4, 1 - 1e-4)
     bits = float(-np.mean(flat * np.log2(p) + (1 - flat) * np.log2(1 - p)))

@@ -5,8 +5,8 @@
 Independent edges, four a variable (at most .3 of the pairs). Strengths "wishart" (masked),
 "uniform" (+-[.2, .6]), and "g-wishart" (3 degrees of freedom, identity): what BDgraph assumes, and
 what its `bdgraph.sim` draws. k = n and 5 n; nothing known, or half of the pairs, with the same
-observations. Scores are of the unknown pairs: AUC, log-loss in bits a pair, F1 at the method's own
-decision.
+observations. Scores are of the unknown pairs: AUC, log-loss in bits per pair, F1 at the method's
+own decision.
 
 PartialGGM        prior=None, engine "direct"; an edge where the probability is .5.
 BDgraph           bdgraph(method = "ggm", algorithm = "bdmcmc", cores = 1), 5000 iterations, its

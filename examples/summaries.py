@@ -92,7 +92,7 @@ def table(title: str, prior: str, summary: pd.DataFrame) -> str:
     lines += _block("AUC on the hidden pairs", summary, "auc", "auc_se")
     lines += _block("Calibration error, all hidings together", summary, *CALIBRATION)
     checked = summary[~summary["method"].str.contains("gibbs|tempered")]  # the same check
-    lines += _block("Gain of the prior by the fit check, bits a pair", checked, "gain", "gain_se")
+    lines += _block("Gain of the prior by the fit check, bits per pair", checked, "gain", "gain_se")
     lines += _block("CPU seconds a problem, choice of penalty included", summary, "seconds")
     for row in summary[summary["failed"] > 0].itertuples():
         lines += [f"{row.method} failed on {row.failed} problems: share {row.share:g}, k {row.k}."]

@@ -69,7 +69,7 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
     if model.prior_gain_ is not None:
         gain = model.prior_gain_
         console().print(
-            f"the prior gains {gain.bits:.3f} +- {gain.standard_error:.3f} bits a pair over the "
+            f"the prior gains {gain.bits:.3f} +- {gain.standard_error:.3f} bits per pair over the "
             f"edge rate on {gain.pairs} "
             + ("known pairs hidden from it" if gain.known else "pairs' evidence")
         )

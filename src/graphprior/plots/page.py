@@ -40,7 +40,7 @@ def _headline(result: Result) -> str:
     gain = facts["prior_gain"]
     if gain is not None:
         words.append(
-            f"the prior gains {gain['bits']:.2f} ± {gain['standard_error']:.2f} bits a pair over "
+            f"the prior gains {gain['bits']:.2f} ± {gain['standard_error']:.2f} bits per pair over "
             "the edge rate"
         )
     return "; ".join(words)

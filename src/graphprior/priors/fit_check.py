@@ -47,7 +47,7 @@ class PriorGain:
         if self.bits > 0:
             return None
         what = "known pairs that were hidden from it" if self.known else "the data's evidence"
-        gain = f"(gain {self.bits:.3f} +- {self.standard_error:.3f} bits a pair)"
+        gain = f"(gain {self.bits:.3f} +- {self.standard_error:.3f} bits per pair)"
         if self.bits > -self.standard_error:
             return f"the prior predicts {what} no better than the edge rate alone {gain}"
         return (

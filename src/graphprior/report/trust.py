@@ -120,7 +120,7 @@ def _prior_fit(result: Result) -> Iterator[Check]:
     bits, error = gain["bits"], gain["standard_error"]
     what = "known pairs that were hidden from it" if gain["known"] else "pairs' evidence"
     words = (
-        f"On {gain['pairs']} {what} it gains {bits:.3f} ± {error:.3f} (s.e.) bits a pair "
+        f"On {gain['pairs']} {what} it gains {bits:.3f} ± {error:.3f} (s.e.) bits per pair "
         "over the edge rate alone"
     )
     if bits > 2 * error:

@@ -9,6 +9,7 @@ from scipy.stats import norm
 from enumeration import GaussianPairs, simulated_problem
 from exact_graphs import log_marginals
 from graphprior import PartialGGM
+from graphprior.diagnosis.notes import evidence_notes
 from graphprior.errors import GraphPriorError, notes
 from graphprior.evidence import evidence
 from graphprior.evidence.chains import Chains
@@ -190,7 +191,7 @@ def test_chains_that_stand_apart_are_reported(monkeypatch):
     problem, _ = problem_of("factor", 40, 40, 1)
     found = data_evidence(problem)
     assert not found.beliefs.converged
-    assert any("did not settle" in line for line in found.weaknesses(problem.names))
+    assert any("did not settle" in line for line in evidence_notes(found, problem.names))
 
 
 def test_the_gaussian_form_is_refused_in_clear_words_where_pairs_are_too_many(monkeypatch):

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import graphprior as gp
+from graphprior.diagnosis.rows import dependent_rows
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.observations.series import counters, dependent_rows, repeated_rows, row_order
+from graphprior.observations.series import counters, repeated_rows, row_order
 from graphprior.report.trust import checks
 from graphprior.results.result import Result
 

@@ -8,8 +8,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from graphprior import PartialGGM, Transform
+from graphprior.diagnosis.rows import far_from_gaussian
 from graphprior.errors import GraphPriorError, notes
-from graphprior.observations.transforms import TRANSFORMS, far_from_gaussian, transform_table
+from graphprior.observations.transforms import TRANSFORMS, transform_table
 
 NAMES = ("a", "b", "c")
 columns = st.lists(st.integers(-5, 5) | st.just(None), min_size=3, max_size=12).filter(

@@ -7,18 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.diagnosis.rows import dependent_rows, far_from_gaussian
 from graphprior.evidence.evidence import Evidence
 from graphprior.evidence.precision import (
     PrecisionEstimate,
     dependent_columns,
 )
 from graphprior.evidence.slab import rate_prior
+from graphprior.evidence.slack import Doubt, Slack
 from graphprior.gaussian.glasso import TOLERANCE
 from graphprior.gaussian.linalg import LEAST_EIGENVALUE, to_unit_diagonal
 from graphprior.graphs.matrices import pairs, vech
 from graphprior.observations.observations import Observations
-from graphprior.observations.series import Order, dependent_rows
-from graphprior.observations.transforms import far_from_gaussian
+from graphprior.observations.series import Order
 from graphprior.priors.card import card_sizes
 from graphprior.priors.fit_check import FEWEST, PriorGain
 from graphprior.problem.problem import Problem
@@ -63,11 +64,10 @@ def weak_ground(
         lines += _unlike_examples(problem, card, gain is None and isinstance(data, Evidence))
     words: list[str | None] = []
     if isinstance(data, Evidence):
-        words = [_copies(problem), *data.weaknesses(problem.names)]
+        words = [_copies(problem), *evidence_notes(data, problem.names)]
     if isinstance(data, PrecisionEstimate):
         words = [weakness(problem, data)]
-    misfit = None if gain is None else gain.misfit()
-    words.append(misfit)
+    words.append(None if gain is None else misfit(gain))
     if data is not None:
         seen = None if order is None else Order(**order)
         words += dependent_rows(problem.X, problem.names, seen, problem.observations.time_series)
@@ -219,3 +219,61 @@ def weakness(problem: Problem, estimate: PrecisionEstimate) -> str | None:
             "the variables may be nearly dependent"
         )
     return None
+
+
+def doubts_in_words(doubts: tuple[Doubt, ...], names: tuple[str, ...]) -> list[str]:
+    """A line that names them, if there are any."""
+    if not doubts:
+        return []
+    pairs = ", ".join(
+        f"{names[d.i]} and {names[d.j]} (partial correlation about {d.partial_correlation:.2g}, "
+        f"{abs(d.z):.1f} standard errors)"
+        for d in doubts
+    )
+    return [
+        f"known to be absent, but in the data most like an edge: {pairs}. If you are not certain, "
+        "leave it unknown: a wrong entry misleads the pairs around it"
+    ]
+
+
+def evidence_notes(evidence: Evidence, names: tuple[str, ...]) -> list[str]:
+    """Why the data are a weak ground; none where they are not."""
+    lines = doubts_in_words(evidence.doubts, names) + slack_in_words(evidence.slack)
+    if not evidence.beliefs.converged:
+        lines.append(
+            "the evidence of the data did not settle: runs from different starts end at different "
+            "graphs, so probabilities are rough; more rows or more known pairs would help"
+        )
+    elif len(evidence.rows) > 1 and evidence.is_silent:
+        lines.append(
+            "the data hardly tell pairs apart (their log-odds differ by "
+            f"{evidence.beliefs.log_bf.std():.2f}): the probabilities are the prior's; more "
+            "observations would help"
+        )
+    return lines
+
+
+def slack_in_words(slack: Slack) -> list[str]:
+    """What a user should know of a slack that was estimated."""
+    if slack.gain == 0:
+        return []
+    return [
+        "pairs known to be absent look dependent given the rest: their partial correlations are "
+        f"about {slack.size:.2g} where the model says 0. Weak dependence everywhere, heavy tails, "
+        "or edges wrongly taken as absent can be why; an edge must stand out from that "
+        "(null_scale=0 would take them as exactly 0)"
+    ]
+
+
+def misfit(gain: PriorGain) -> str | None:
+    """That a prior does not fit; None where it gains."""
+    if gain.bits > 0:
+        return None
+    what = "known pairs that were hidden from it" if gain.known else "the data's evidence"
+    size = f"(gain {gain.bits:.3f} +- {gain.standard_error:.3f} bits per pair)"
+    if gain.bits > -gain.standard_error:
+        return f"the prior predicts {what} no better than the edge rate alone {size}"
+    return (
+        f"the prior does not fit: it predicts {what} worse than the edge rate alone {size}; "
+        "use another prior, none, or prior_weight='auto'"
+    )

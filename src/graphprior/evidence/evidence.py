@@ -29,7 +29,6 @@ from graphprior.evidence.slack import (
     Slack,
     clear_slack,
     doubts,
-    doubts_in_words,
     linearise_with_slack,
     tells_slack,
 )
@@ -111,25 +110,8 @@ class Evidence:
             "slack": self.slack.size,
         }
 
-    def weaknesses(self, names: tuple[str, ...]) -> list[str]:
-        """In words, why the data are a weak ground; none where they are not."""
-        lines = doubts_in_words(self.doubts, names) + self.slack.words()
-        if not self.beliefs.converged:
-            lines.append(
-                "the evidence of the data did not settle: runs from different starts end at "
-                "different graphs, so probabilities are rough; more rows or more known pairs would "
-                "help"
-            )
-        elif len(self.rows) > 1 and self._is_silent:
-            lines.append(
-                "the data hardly tell pairs apart (their log-odds differ by "
-                f"{self.beliefs.log_bf.std():.2f}): the probabilities are the prior's; "
-                "more observations would help"
-            )
-        return lines
-
     @property
-    def _is_silent(self) -> bool:
+    def is_silent(self) -> bool:
         """Whether no pair stands out; where all pairs are edges none does, but they speak."""
         log_bf = self.beliefs.log_bf
         return bool(log_bf.std() < SILENT and abs(log_bf.mean()) < 1)

@@ -49,17 +49,6 @@ class Slack(NamedTuple):
         """As a partial correlation: the standard deviation."""
         return float(np.sqrt(self.variance))
 
-    def words(self) -> list[str]:
-        """What a user should know of a slack that was estimated."""
-        if self.gain == 0:
-            return []
-        return [
-            "pairs known to be absent look dependent given the rest: their partial correlations "
-            f"are about {self.size:.2g} where the model says 0. Weak dependence everywhere, heavy "
-            "tails, or edges wrongly taken as absent can be why; an edge must stand out from "
-            "that (slack=0 would take them as exactly 0)"
-        ]
-
 
 class Doubt(NamedTuple):
     """An absent pair that looks like an edge: partial correlation, and standard errors from 0."""
@@ -68,21 +57,6 @@ class Doubt(NamedTuple):
     j: int
     partial_correlation: float
     z: float
-
-
-def doubts_in_words(doubts: tuple[Doubt, ...], names: tuple[str, ...]) -> list[str]:
-    """A line that names them, if there are any."""
-    if not doubts:
-        return []
-    pairs = ", ".join(
-        f"{names[d.i]} and {names[d.j]} (partial correlation about {d.partial_correlation:.2g}, "
-        f"{abs(d.z):.1f} standard errors)"
-        for d in doubts
-    )
-    return [
-        f"known to be absent, but in the data most like an edge: {pairs}. If you are not certain, "
-        "leave it unknown: a wrong entry misleads the pairs around it"
-    ]
 
 
 def tells_slack(problem: Problem) -> bool:

@@ -118,8 +118,8 @@ def transform_table(X: pd.DataFrame, kind: str) -> pd.DataFrame:
     return table
 
 
-def far_from_gaussian(X: Matrix, names: tuple[str, ...]) -> str | None:
-    """A sentence that names the columns farthest from Gaussian, or None.
+def far_columns(X: Matrix) -> list[int]:
+    """Columns that are far from Gaussian, the farthest first.
 
     A column counts if its skewness or excess kurtosis is both large and more than
     chance: D'Agostino's and Anscombe's tests at `DOUBT`, shared among all columns.
@@ -129,22 +129,8 @@ def far_from_gaussian(X: Matrix, names: tuple[str, ...]) -> str | None:
     judged = np.flatnonzero(
         (k >= FEWEST) & (np.nanmax(X, 0, initial=0) > np.nanmin(X, 0, initial=0))
     )
-    if not len(judged):
-        return None
     far = [(_distance(X[:, i], len(judged)), i) for i in judged]
-    worst = [int(i) for distance, i in sorted(far, reverse=True) if distance > 0]
-    if not worst:
-        return None
-    shown = ", ".join(f"{names[i]} ({_shape(X[:, i])})" for i in worst[:3])
-    return (
-        f"{len(worst)} of {X.shape[1]} columns are far from Gaussian, most of all {shown}: "
-        f"the estimate takes them as Gaussian; consider the transform {_remedy(X[:, worst])!r}"
-    )
-
-
-def _shape(x: Matrix) -> str:
-    x = x[~np.isnan(x)]
-    return f"skewness {skew(x):.1f}, excess kurtosis {kurtosis(x):.1f}"
+    return [int(i) for distance, i in sorted(far, reverse=True) if distance > 0]
 
 
 def _distance(x: Matrix, columns: int) -> float:
@@ -161,7 +147,7 @@ def _distance(x: Matrix, columns: int) -> float:
     return found
 
 
-def _remedy(X: Matrix) -> str:
+def remedy(X: Matrix) -> str:
     """The logarithm where it mends every such column, else ranks."""
     if np.nanmin(X) <= 0:
         return "normal-scores"

@@ -42,19 +42,6 @@ class PriorGain:
     rate: float
     temperature: float
 
-    def misfit(self) -> str | None:
-        """In words, that the prior does not fit; None where it gains."""
-        if self.bits > 0:
-            return None
-        what = "known pairs that were hidden from it" if self.known else "the data's evidence"
-        gain = f"(gain {self.bits:.3f} +- {self.standard_error:.3f} bits per pair)"
-        if self.bits > -self.standard_error:
-            return f"the prior predicts {what} no better than the edge rate alone {gain}"
-        return (
-            f"the prior does not fit: it predicts {what} worse than the edge rate alone {gain}; "
-            "use another prior, none, or prior_weight='auto'"
-        )
-
 
 def check_prior(
     known: Matrix,

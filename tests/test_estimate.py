@@ -1,3 +1,4 @@
+import pickle
 import warnings
 from dataclasses import replace
 
@@ -8,6 +9,7 @@ import pyarrow
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.base import clone
+from sklearn.covariance import EmpiricalCovariance
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -22,7 +24,7 @@ from graphprior.engines.gibbs import Gibbs
 from graphprior.engines.langevin import Langevin
 from graphprior.engines.posterior import default_threshold, threshold_estimate
 from graphprior.engines.run import engine_of
-from graphprior.errors import GraphPriorError, GraphPriorWarning
+from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.estimator import PartialGGM
 from graphprior.gaussian.linalg import partial_correlations
 from graphprior.gaussian.simulate import simulate_observations
@@ -558,3 +560,31 @@ def test_score_of_rows_with_gaps_is_the_density_of_what_is_there(rng):
     assert np.isfinite(found).all()
     with pytest.raises(ValueError, match="NaN"):
         PartialGGM(random_state=0).fit(rng.standard_normal((60, 4))).score(new)
+
+
+# As scikit-learn's covariance estimators
+
+
+def test_precision_and_distances_are_those_of_a_covariance_estimator(rng):
+    """On the same matrices scikit-learn says the same."""
+    _, problem = random_problem(rng, n=5, k=60)
+    model = PartialGGM(random_state=0).fit(problem.X, known=problem.known)
+    same = EmpiricalCovariance(store_precision=True).fit(problem.X)
+    same.covariance_, same.precision_, same.location_ = (
+        model.covariance_, model.precision_, model.location_
+    )  # fmt: skip
+    np.testing.assert_array_equal(model.get_precision(), same.get_precision())
+    other = rng.standard_normal((7, 5))
+    np.testing.assert_allclose(model.mahalanobis(other), same.mahalanobis(other), rtol=1e-9)
+
+
+@pytest.mark.parametrize("engine", [Direct(), Gibbs(3), QUICK], ids=["direct", "gibbs", "langevin"])
+def test_a_fitted_model_survives_a_pickle(rng, engine):
+    _, problem = random_problem(rng, n=5, k=60)
+    with notes():
+        model = PartialGGM(engine=engine, random_state=0).fit(problem.X, known=problem.known)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.edge_probabilities_, model.edge_probabilities_)
+    assert again.get_params() == model.get_params()
+    assert again.score(problem.X) == model.score(problem.X)
+    assert again.diagnostics_ == model.diagnostics_

@@ -20,7 +20,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.gaussian.simulate import row_log_densities
 from graphprior.results.result import Result
 from graphprior.results.summaries import posterior_summary
-from graphprior.types import Graphs, Matrix, Progress
+from graphprior.types import Graphs, Matrix, Progress, Vector
 
 if TYPE_CHECKING:
     from graphprior.report.page import Answer
@@ -48,6 +48,18 @@ class Answers:
         finite = "allow-nan" if model.missing != "refuse" else True
         Z = validate_data(model, X, dtype=np.float64, reset=False, ensure_all_finite=finite)
         return float(row_log_densities(Z - model.location_, model.precision_).mean())
+
+    def get_precision(self) -> Matrix:
+        """The precision matrix of the graph found, as scikit-learn's covariance estimators do."""
+        precision: Matrix = self._fitted().precision_
+        return precision
+
+    def mahalanobis(self, X: Any) -> Vector:
+        """Squared Mahalanobis distances of the rows of ``X`` from ``location_``."""
+        model = self._fitted()
+        Z = validate_data(model, X, dtype=np.float64, reset=False) - model.location_
+        distances: Vector = ((Z @ model.precision_) * Z).sum(axis=1)
+        return distances
 
     def draw(self, count: int, random_state: Any = None) -> tuple[Graphs, Matrix]:
         """Graphs and precision matrices (count, n, n) drawn from the posterior together.

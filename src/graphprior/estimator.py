@@ -308,5 +308,5 @@ def from_arguments(
         margin = settings.pop("bootstrap_margin")
         settings["bootstrap"] = None if margin is None else Bootstrap(margin)
     return PartialGGM(
-        prior, engine=engine_of(rest.pop("engine"), **settings), verbose=verbose, **rest
+        prior, engine=engine_of(rest.pop("engine", "direct"), **settings), verbose=verbose, **rest
     )

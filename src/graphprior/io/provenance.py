@@ -42,7 +42,7 @@ def machine() -> dict[str, Any]:
 def processor() -> str:
     """The model of the processor, where the system tells it."""
     info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
+    lines = info.read_text("utf-8").splitlines() if info.exists() else []
     names = [line.split(":")[1].strip() for line in lines if "model name" in line]
     return names[0] if names else platform.processor()
 

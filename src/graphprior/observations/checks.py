@@ -66,7 +66,7 @@ def _refuse_unordered(X: Any) -> None:
     is_time = getattr(getattr(index, "dtype", None), "kind", None) == "M"
     if is_time and not (index.is_monotonic_increasing or index.is_monotonic_decreasing):
         raise GraphPriorError(
-            "rows = 'series', but X is not in the order of its index of times: X.sort_index()"
+            "time_series=True, but X is not in the order of its index of times: X.sort_index()"
         )
 
 

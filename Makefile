@@ -36,7 +36,7 @@ lint: $(VENV)/.developer
 docs: $(VENV)/.developer
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# Every figure of the paper: hours. A run that was stopped goes on, slow methods from slow.jsonl.
+# Every figure of the paper: hours. A run that was stopped goes on, slow methods from slow.jsonl.gz.
 figures: $(VENV)/.developer
 	failed=0; for name in $(FIGURES); do \
 	  $(BIN)/graphprior experiment $$name --jobs $(JOBS) --out results/$$name --replace || failed=1; \

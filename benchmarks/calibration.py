@@ -38,6 +38,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict
+from gzip import compress
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -326,12 +327,13 @@ def write(out: Path, found: Found, facts: Row) -> list[str]:
     texts = {
         "table.csv": table.to_csv(index=False, float_format="%.6g"),
         "bins.csv": bins_table(found).to_csv(index=False, float_format="%.6g"),
-        "rows.csv": problem_rows(found).to_csv(index=False, float_format="%.6g"),
+        "rows.csv.gz": problem_rows(found).to_csv(index=False, float_format="%.6g"),
         "table.md": markdown(table, lines),
         "run.json": json.dumps({**facts, "summary": lines}, indent=1) + "\n",
     }
     for name, text in texts.items():
-        write_whole(out / name, text.encode())
+        content = text.encode()
+        write_whole(out / name, compress(content, mtime=0) if name.endswith(".gz") else content)
     picture(found).savefig(out / "reliability.png", dpi=110)
     return lines
 

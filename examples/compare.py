@@ -3,7 +3,7 @@
 A `Case` declares data, truth, priors and how much is hidden. `main` is its
 command line: it runs what the folder lacks and writes
 
-    rows.csv      one row for each problem, method and metric
+    rows.csv.gz   one row for each problem, method and metric
     summary.csv   means, standard errors, pooled calibration
     table.md, figure.png, run.json (seed, commit, machine, versions)
 
@@ -204,7 +204,7 @@ def write(case: Case, out: Path, results: list[dict[str, Any]]) -> str:
     order = [name for name in case.methods if any(r["method"] == name for r in results)]
     rows = rows_of(case.name, results)
     summary = summary_of(results, order)
-    save_table(out / "rows.csv", rows)
+    save_table(out / "rows.csv.gz", rows)
     save_table(out / "summary.csv", summary)
     words = table(case.title, case.prior, summary)
     write_whole(out / "table.md", words.encode())

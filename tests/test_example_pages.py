@@ -94,7 +94,7 @@ def test_the_commands_of_a_page_run(page, data, tmp_path, monkeypatch):
     code = "".join(text for language, text in blocks(page) if language == "sh")
     assert smaller(code) != code
     shell(smaller(code), tmp_path)
-    for rows in tmp_path.rglob("rows.csv"):
+    for rows in tmp_path.rglob("rows.csv.gz"):
         assert pd.read_csv(rows)["error"].isna().all()
     scripts = set(re.findall(rf"examples/({CASES})\.py", code))
     made = {path.parent.name.split("-")[0] for path in tmp_path.rglob("table.md")}

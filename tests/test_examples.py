@@ -193,7 +193,7 @@ TINY = compare.Case(
 
 
 def told(out):
-    rows = pd.read_csv(out / "rows.csv")
+    rows = pd.read_csv(out / "rows.csv.gz")
     return rows[rows["metric"] != "seconds"].sort_values(["method", "k", "repeat", "metric"])
 
 
@@ -210,7 +210,7 @@ def test_what_is_hidden_depends_neither_on_k_nor_on_the_method():
 def test_a_run_writes_every_row_and_one_that_was_stopped_goes_on(tmp_path):
     out = tmp_path / "whole"
     words = compare.run(TINY, out)
-    rows = pd.read_csv(out / "rows.csv")
+    rows = pd.read_csv(out / "rows.csv.gz")
     assert rows["error"].isna().all()
     counts = rows.groupby("method")["repeat"].nunique()
     assert counts["gibbs"] == 1
@@ -237,7 +237,7 @@ def test_a_run_writes_every_row_and_one_that_was_stopped_goes_on(tmp_path):
 
 def test_methods_are_chosen_by_name(tmp_path):
     compare.run(TINY, tmp_path, ["Threshold"], repeats=1)
-    assert set(pd.read_csv(tmp_path / "rows.csv")["method"]) == {"Threshold"}
+    assert set(pd.read_csv(tmp_path / "rows.csv.gz")["method"]) == {"Threshold"}
     with pytest.raises(GraphPriorError, match="no method is called 'magic'"):
         compare.run(TINY, tmp_path, ["magic"])
 

@@ -72,4 +72,4 @@ def test_the_experiment_of_the_readme_works(folder):
     (command,) = [line for line in lines if " experiment grids" in line]
     graphprior(shlex.split(command, comments=True)[1:], folder)
     written = {path.name for path in (folder / "build" / "grids-10").iterdir()}
-    assert {"rows.csv", "table.md", "figure.png", "run.json", "spec.json"} <= written
+    assert {"rows.csv.gz", "table.md", "figure.png", "run.json", "spec.json"} <= written

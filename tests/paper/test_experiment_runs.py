@@ -28,7 +28,7 @@ def silent(done, total, words):
 
 def rows_of(out):
     """The rows as bytes, sorted; only the time that they took may differ."""
-    table = pd.read_csv(out / "rows.csv").drop(columns="seconds")
+    table = pd.read_csv(out / "rows.csv.gz").drop(columns="seconds")
     return table.sort_values(["method", "x", "graph", "metric"]).to_csv(index=False).encode()
 
 
@@ -67,7 +67,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_rows(tmp_path, quiet, _):
         moment = rng.integers(least, least + 11)
         run_and_kill(out, lambda m=moment: lines(out / JOURNAL) >= m, rng.uniform(0, 0.02))
         assert moment <= lines(out / JOURNAL) < 48
-        assert not (out / "rows.csv").exists()
+        assert not (out / "rows.csv.gz").exists()
     kept = (out / JOURNAL).read_bytes()
     experiment("grids-10").run(out, Options(**OPTIONS), silent)
     whole = kept[: kept.rfind(b"\n") + 1]
@@ -76,7 +76,7 @@ def test_a_run_that_is_killed_goes_on_to_the_same_rows(tmp_path, quiet, _):
     assert rows_of(out) == rows_of(quiet)
 
 
-@pytest.mark.parametrize("file", ["spec.json", "run.json", "rows.csv", "table.md"])
+@pytest.mark.parametrize("file", ["spec.json", "run.json", "rows.csv.gz", "table.md"])
 def test_a_run_that_is_killed_while_it_writes_ends_with_the_same_rows(tmp_path, quiet, file):
     """As soon as it has begun, and with every unit there but of the results only a part."""
     out = tmp_path / "out"

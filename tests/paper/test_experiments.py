@@ -1,5 +1,6 @@
 """Experiments: problems that do not move, rows that follow Algorithm 2, figures that are whole."""
 
+import gzip
 import json
 import shutil
 from dataclasses import replace
@@ -299,7 +300,7 @@ def run(out, **options):
 
 
 def rows_of(out):
-    table = pd.read_csv(out / "rows.csv").drop(columns="seconds")
+    table = pd.read_csv(out / "rows.csv.gz").drop(columns="seconds")
     return table.sort_values(list(table.columns[:6])).to_csv(index=False)
 
 
@@ -308,11 +309,11 @@ def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
     words = run(tmp_path / "one", methods=("WGL",))
     run(tmp_path / "both")
     assert rows_of(tmp_path / "one") == rows_of(tmp_path / "both")
-    assert {"Threshold", "WGL"} == set(pd.read_csv(tmp_path / "one" / "rows.csv")["method"])
+    assert {"Threshold", "WGL"} == set(pd.read_csv(tmp_path / "one" / "rows.csv.gz")["method"])
     assert "| Threshold | 3 |" in words
     found = {path.name for path in (tmp_path / "one").iterdir()}
     assert found == {
-        "rows.csv", "summary.csv", "reliability.csv", "figure.png", "table.md", "spec.json",
+        "rows.csv.gz", "summary.csv", "reliability.csv", "figure.png", "table.md", "spec.json",
         "run.json", "penalties.json", "units.jsonl", "log.txt",
     }  # fmt: skip
     runs = json.loads((tmp_path / "one" / "run.json").read_text())["runs"]
@@ -353,7 +354,7 @@ def test_methods_that_are_not_run_keep_the_results_of_a_checkout(tmp_path):
     for method in ("WGL", "Threshold"):
         run(out, methods=(method,))
         checked_out(out)
-    for name in ("rows.csv", "summary.csv"):
+    for name in ("rows.csv.gz", "summary.csv"):
         one, two = (pd.read_csv(f / name).drop(columns="seconds") for f in (whole, out))
         pd.testing.assert_frame_equal(one, two)
     assert (whole / "reliability.csv").read_bytes() == (out / "reliability.csv").read_bytes()
@@ -373,14 +374,20 @@ def test_a_checkout_of_a_slow_method_takes_more_graphs(tmp_path):
     figure.run(out, Options(methods=("Threshold",)), silent)
     new = {json.loads(line)["key"] for line in (out / "units.jsonl").read_text().splitlines()}
     assert new == {f"Threshold | {x} | {g}" for x in ("0.5", "2") for g in (2, 3)}
-    units_of = {f: [json.loads(line) for line in (f / "slow.jsonl").open()] for f in (whole, out)}
+    units_of = {
+        f: [
+            json.loads(line)
+            for line in gzip.decompress((f / "slow.jsonl.gz").read_bytes()).splitlines()
+        ]
+        for f in (whole, out)
+    }
     for entry in (*units_of[whole], *units_of[out]):
         entry["result"].pop("seconds")
     assert units_of[whole] == units_of[out]
     slow = [rows[rows["method"] == "Threshold"].drop(columns="seconds").reset_index(drop=True)
-            for rows in (pd.read_csv(f / "rows.csv") for f in (whole, out))]  # fmt: skip
+            for rows in (pd.read_csv(f / "rows.csv.gz") for f in (whole, out))]  # fmt: skip
     pd.testing.assert_frame_equal(*slow)
-    assert pd.read_csv(out / "rows.csv").groupby("method")["graph"].nunique()["WGL"] == 2
+    assert pd.read_csv(out / "rows.csv.gz").groupby("method")["graph"].nunique()["WGL"] == 2
 
 
 def value_of(out, method):
@@ -398,7 +405,7 @@ def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):
     with pytest.raises(GraphPriorError, match=r"results of direct to which.*another prior"):
         WITH_PRIOR.run(out, Options(graphs=3, methods=("Threshold", "direct")), silent)
     WITH_PRIOR.run(out, Options(graphs=3, methods=("Threshold",)), silent)  # it takes no prior
-    counts = pd.read_csv(out / "rows.csv").groupby("method")["graph"].nunique()
+    counts = pd.read_csv(out / "rows.csv.gz").groupby("method")["graph"].nunique()
     assert counts.to_dict() == {"Threshold": 3, "direct": 2}
     WITH_PRIOR.run(out, Options(graphs=3, methods=("direct",), replace=True), silent)
     keys = [json.loads(line)["key"] for line in (out / "units.jsonl").read_text().splitlines()]
@@ -428,12 +435,12 @@ def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatc
         run_only("LL")
     run_only("Threshold")  # others go on, and its results stay
     assert value_of(out, "LL") == before[1]
-    old = (out / "slow.jsonl").read_bytes()
+    old = (out / "slow.jsonl.gz").read_bytes()
     run_only("LL", replace=True)
     assert value_of(out, "LL") != before[1]
-    new = (out / "slow.jsonl").read_bytes()
+    new = (out / "slow.jsonl.gz").read_bytes()
     assert new != old
-    assert len(new.splitlines()) == len(old.splitlines())
+    assert len(gzip.decompress(new).splitlines()) == len(gzip.decompress(old).splitlines())
 
 
 def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
@@ -448,7 +455,7 @@ def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
     (here / "units.jsonl").write_bytes(journal)
     SLOW_LL.run(here, Options(graphs=2, methods=("LL", "Threshold")), silent)
     assert value_of(here, "LL") == value_of(theirs, "LL")
-    assert (here / "slow.jsonl").read_bytes() == (theirs / "slow.jsonl").read_bytes()
+    assert (here / "slow.jsonl.gz").read_bytes() == (theirs / "slow.jsonl.gz").read_bytes()
 
 
 def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
@@ -458,7 +465,7 @@ def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
     first = (out / "units.jsonl").read_bytes().splitlines(keepends=True)[0]
     (out / "units.jsonl").write_bytes(first)  # as a run that replaces them leaves it when killed
     run(out, methods=("TIGER",))
-    rows = pd.read_csv(out / "rows.csv")
+    rows = pd.read_csv(out / "rows.csv.gz")
     assert rows[rows["method"] == "Threshold"].shape[0] == len(before.splitlines()) - 1
     run(out, methods=("Threshold",))
     whole = tmp_path / "whole"
@@ -470,10 +477,10 @@ def test_units_of_a_method_that_is_no_longer_slow_are_not_thrown_away(tmp_path):
     out = tmp_path / "out"
     SLOW_LL.run(out, Options(graphs=2, methods=("LL",)), silent)
     checked_out(out)
-    kept = (out / "slow.jsonl").read_bytes()
+    kept = (out / "slow.jsonl.gz").read_bytes()
     fast = Comparison(replace(SLOW_LL.spec, budgets={}))
     fast.run(out, Options(graphs=2, methods=("LL", "Threshold")), silent)
-    assert (out / "slow.jsonl").read_bytes() == kept
+    assert (out / "slow.jsonl.gz").read_bytes() == kept
 
 
 def test_failures_are_tried_again_and_missing_priors_are_skipped(tmp_path, monkeypatch):
@@ -487,7 +494,7 @@ def test_failures_are_tried_again_and_missing_priors_are_skipped(tmp_path, monke
     before = rows_of(out)
     run(out, methods=("Threshold",))
     assert rows_of(out) == before
-    assert pd.read_csv(out / "rows.csv")["error"].isna().all()
+    assert pd.read_csv(out / "rows.csv.gz")["error"].isna().all()
 
 
 @pytest.mark.parametrize("bad", [[0.5], [np.nan] * 3, [1.5, 0.0, 0.0], [-0.1, 0.0, 0.0]])
@@ -535,7 +542,7 @@ def test_more_graphs_than_there_are_is_said_at_once(tmp_path, monkeypatch):
 def test_a_kill_in_the_first_write_does_not_lock_the_folder(tmp_path):
     (tmp_path / ".spec.json.tmp").write_text("{")
     Comparison(SMALL).run(tmp_path, Options(methods=("Threshold",), graphs=2), silent)
-    assert (tmp_path / "rows.csv").exists()
+    assert (tmp_path / "rows.csv.gz").exists()
     assert not (tmp_path / ".spec.json.tmp").exists()
 
 

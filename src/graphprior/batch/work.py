@@ -30,6 +30,7 @@ import torch
 from threadpoolctl import ThreadpoolController
 
 from graphprior.errors import GraphPriorError
+from graphprior.io.safe import gunzip
 
 Unit = tuple[str, str]
 Work = Callable[[str], Any]
@@ -77,6 +78,7 @@ class Journal:
 def read_results(path: Path) -> tuple[dict[str, Any], int]:
     """Results by key of a file of such lines, and how many of its bytes are whole lines."""
     content = path.read_bytes()
+    content = gunzip(path) if path.suffix == ".gz" else content
     whole = content.rfind(b"\n") + 1
     lines, rest = content[:whole].splitlines(), content[whole:]
     results: dict[str, Any] = {}

@@ -57,4 +57,4 @@ def experiment_command(
         console().print(f"what is done is kept in {folder}/; the same command goes on from there")
         raise
     print(words)
-    console().print(f"wrote {folder}/ (figure.png, table.md, rows.csv, run.json)")
+    console().print(f"wrote {folder}/ (figure.png, table.md, rows.csv.gz, run.json)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from graphprior.results.metrics import on_unknown
 from graphprior.types import Vector
 
 M = 10
+Variant = Literal["LPost", "LPr", "LL"]
+# The paper's words for what is followed.
+USE = {"LPost": "both", "LPr": "prior", "LL": "data"}
 # Sizes of training sets in the ERGM figure.
 TRAINING_SETS = (250, 300, 500, 1000)
 
@@ -38,7 +41,7 @@ class Langevin:
 
     draws: ClassVar[int] = M
     prior: str | None
-    use: str
+    variant: Variant
     schedule: Schedule
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
@@ -47,7 +50,7 @@ class Langevin:
         model = PartialGGM(
             prior,
             engine=engines.Langevin(self.draws, schedule=self.schedule, bootstrap=None),
-            use=self.use,
+            use=USE[self.variant],
             random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
@@ -91,11 +94,11 @@ def relaxed(T: int) -> Schedule:
 
 def _langevin(
     kind: str = "edp-gnn",
-    use: str = "both",
+    variant: Variant = "LPost",
     schedule: Callable[[int], Schedule] = papers,
     sampler: type[Langevin] = Langevin,
 ) -> Callable[[Setting], Langevin]:
-    return lambda setting: sampler(setting.prior(kind), use, schedule(setting.T))
+    return lambda setting: sampler(setting.prior(kind), variant, schedule(setting.T))
 
 
 def _bootstrapped(p_m: float) -> Factory:
@@ -104,11 +107,11 @@ def _bootstrapped(p_m: float) -> Factory:
 
 METHODS: dict[str, Factory] = {
     "LPost": _langevin(),
-    "LPr": _langevin(use="prior"),
-    "LPr(one sample)": _langevin(use="prior", sampler=OneSample),
+    "LPr": _langevin(variant="LPr"),
+    "LPr(one sample)": _langevin(variant="LPr", sampler=OneSample),
     "LPost(relaxed)": _langevin(schedule=relaxed),
-    "LPr(relaxed)": _langevin(use="prior", schedule=relaxed),
-    "LL": lambda setting: Langevin(None, "data", papers(setting.T)),
+    "LPr(relaxed)": _langevin(variant="LPr", schedule=relaxed),
+    "LL": lambda setting: Langevin(None, "LL", papers(setting.T)),
     **{f"LPost(p_m={p_m})": _bootstrapped(p_m) for p_m in (0.3, 0.45)},
     **{f"LPost(|A|={count})": _langevin(f"edp-gnn {count}") for count in TRAINING_SETS},
     **{

@@ -6,13 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from graphprior.engines.direct import Direct
-from graphprior.engines.gibbs import Gibbs
-from graphprior.engines.langevin import Langevin
-from graphprior.engines.run import Engine
+from graphprior.engines.run import Engine, engine_of
 from graphprior.estimator import PartialGGM
-from graphprior.paper.baselines.langevin import TRAINING_SETS, M, prior_once, relaxed
+from graphprior.paper.baselines.langevin import (
+    TRAINING_SETS,
+    USE,
+    M,
+    Variant,
+    prior_once,
+    relaxed,
+)
 from graphprior.paper.baselines.protocol import Factory
+from graphprior.priors.noise import Schedule
 from graphprior.problem.problem import Problem
 from graphprior.results.metrics import on_unknown
 from graphprior.types import Vector
@@ -23,18 +28,23 @@ class Ours:
     """Edge probabilities of `PartialGGM`."""
 
     prior: str
-    engine: Engine = Direct()  # noqa: RUF009 (frozen)
-    use: str = "both"
+    engine: str = "direct"
+    variant: Variant = "LPost"
+    schedule: Schedule | None = None
 
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """Posterior probabilities on the unknown pairs."""
         model = PartialGGM(
-            prior_once(self.prior),
-            engine=self.engine,
-            use=self.use,
-            random_state=rng,
+            prior_once(self.prior), engine=self._engine(), use=USE[self.variant], random_state=rng
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
+
+    def _engine(self) -> Engine:
+        if self.engine == "direct":
+            return engine_of("direct")
+        if self.engine == "gibbs":
+            return engine_of("gibbs", draws=M)
+        return engine_of("langevin", draws=M, likelihood="marginal", schedule=self.schedule)
 
 
 def _learned_from(count: int) -> Factory:
@@ -43,11 +53,11 @@ def _learned_from(count: int) -> Factory:
 
 METHODS: dict[str, Factory] = {
     "direct": lambda setting: Ours(setting.prior("evidence")),
-    "gibbs": lambda setting: Ours(setting.prior("evidence"), Gibbs(M)),
+    "gibbs": lambda setting: Ours(setting.prior("evidence"), "gibbs"),
     "langevin": lambda setting: Ours(
-        setting.prior("evidence"), Langevin(M, "marginal", relaxed(setting.T))
+        setting.prior("evidence"), "langevin", schedule=relaxed(setting.T)
     ),
-    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), use="prior"),
+    "direct(no data)": lambda setting: Ours(setting.prior("evidence"), "direct", "LPr"),
     **{f"direct(|A|={count})": _learned_from(count) for count in TRAINING_SETS},
 }
 WITHOUT_DATA = frozenset({"direct(no data)"})

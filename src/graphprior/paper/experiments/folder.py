@@ -7,6 +7,7 @@ import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from gzip import compress
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,11 @@ from graphprior.priors.store import SHIPPED, shipped_priors
 JOURNAL = "units.jsonl"
 # Units of slow methods, those that have a budget: hours of work and small, so they stay with the
 # results, and more graphs can be added to them. Those of other methods are made anew in minutes.
-SLOW = "slow.jsonl"
+SLOW = "slow.jsonl.gz"
+ROWS = "rows.csv.gz"
 # What a run leaves.
 LEFT = (
-    "run.json", "rows.csv", "summary.csv", "reliability.csv", "penalties.json", "table.md",
+    "run.json", ROWS, "summary.csv", "reliability.csv", "penalties.json", "table.md",
     "figure.png",
 )  # fmt: skip
 
@@ -49,8 +51,9 @@ def save_figure(path: Path, figure: Figure) -> None:
 
 
 def save_table(path: Path, rows: pd.DataFrame) -> None:
-    """A CSV file, whole or not at all."""
-    write_whole(path, rows.to_csv(index=False, float_format="%.6g").encode())
+    """A CSV file, compressed if its name ends so, whole or not at all."""
+    content = rows.to_csv(index=False, float_format="%.6g").encode()
+    write_whole(path, compress(content, mtime=0) if path.suffix == ".gz" else content)
 
 
 def save_provenance(out: Path, facts: dict[str, Any]) -> None:
@@ -157,7 +160,7 @@ def _mark_here(spec: Spec, method: str) -> str | None:
 
 def points(out: Path) -> dict[str, set[tuple[str, float, int]]]:
     """Method, x and graph of the folder's rows, by method."""
-    path = out / "rows.csv"
+    path = out / ROWS
     if not path.exists():
         return {}
     found: dict[str, set[tuple[str, float, int]]] = {}
@@ -169,10 +172,10 @@ def points(out: Path) -> dict[str, set[tuple[str, float, int]]]:
 
 def without_units(out: Path, spec: Spec) -> list[str]:
     """Methods of which a folder has results but no units to add to."""
-    if not (out / "rows.csv").exists():
+    if not (out / ROWS).exists():
         return []
     have = {method_of(key) for key in own_units(out, spec)}
-    return [m for m in pd.read_csv(out / "rows.csv")["method"].unique() if m not in have]
+    return [m for m in pd.read_csv(out / ROWS)["method"].unique() if m not in have]
 
 
 def save_slow_units(
@@ -189,7 +192,7 @@ def save_slow_units(
             slow[key] = _terse(result)
     if slow:
         lines = [result_line(key, slow[key]) for key in sorted(slow, key=_in_numbers)]
-        write_whole(out / SLOW, b"".join(lines))
+        write_whole(out / SLOW, compress(b"".join(lines), mtime=0))
 
 
 def _terse(result: Mapping[str, Any]) -> dict[str, Any]:

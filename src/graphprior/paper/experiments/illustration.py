@@ -16,7 +16,13 @@ from graphprior.gaussian.linalg import partial_correlations
 from graphprior.graphs.matrices import pairs
 from graphprior.io.atomic import write_whole
 from graphprior.paper.baselines.langevin import prior_once
-from graphprior.paper.experiments.folder import claim, save_figure, save_provenance, save_table
+from graphprior.paper.experiments.folder import (
+    ROWS,
+    claim,
+    save_figure,
+    save_provenance,
+    save_table,
+)
 from graphprior.paper.experiments.run import Options, Report
 from graphprior.paper.experiments.spec import Spec
 from graphprior.priors.noise import Schedule
@@ -79,7 +85,7 @@ class Illustration:
         problem = spec.problem(self.x, A, "test", self.graph)
         models = self.models(problem, spec.T, report)
         save_figure(out / "figure.png", draw_steps(problem, A, models))
-        save_table(out / "rows.csv", self.rows(problem, A, models))
+        save_table(out / ROWS, self.rows(problem, A, models))
         words = self.table(problem, A, models)
         write_whole(out / "table.md", words.encode())
         return words

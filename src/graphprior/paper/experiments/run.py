@@ -19,6 +19,7 @@ from graphprior.paper.baselines.protocol import Penalty
 from graphprior.paper.experiments.figure import draw, table
 from graphprior.paper.experiments.folder import (
     JOURNAL,
+    ROWS,
     claim,
     log_file,
     own_units,
@@ -126,7 +127,7 @@ class Comparison:
             log.info("done; %d problems failed", failed)
         ends = [(out / "table.md").read_text(), *skipped]
         if failed:
-            ends.append(f"{failed} problems failed: see the column error of {out}/rows.csv")
+            ends.append(f"{failed} problems failed: see the column error of {out}/{ROWS}")
         return "\n".join(ends)
 
 
@@ -229,7 +230,7 @@ def write_results(out: Path, spec: Spec, results: dict[str, Any], methods: list[
     order = [*spec.methods, *sorted((have | stay) - set(spec.methods))]
     finished = Finished(spec, results, [m for m in order if m in have - stay])
     save_slow_units(out, spec, results, have - stay)
-    save_joined(out / "rows.csv", finished.rows(), order)
+    save_joined(out / ROWS, finished.rows(), order)
     save_joined(out / "reliability.csv", finished.reliability(), order)
     summary = save_joined(out / "summary.csv", finished.summary(), order)
     write_whole(out / "table.md", table(spec, summary).encode())

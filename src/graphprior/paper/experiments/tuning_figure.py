@@ -16,6 +16,7 @@ from graphprior.batch.work import Journal, journal
 from graphprior.io.atomic import write_whole
 from graphprior.paper.experiments.folder import (
     JOURNAL,
+    ROWS,
     claim,
     log_file,
     save_figure,
@@ -87,7 +88,7 @@ class TuningFigure:
         with log_file(out) as log, journal(out / JOURNAL) as kept:
             save_provenance(out, {"lasso": self.lasso, "spec": spec.name})
             tuned = tune_lasso(spec, self.lasso, kept, options.place, report)
-            save_table(out / "rows.csv", tuning_rows(self.name, spec, self.lasso, kept))
+            save_table(out / ROWS, tuning_rows(self.name, spec, self.lasso, kept))
             log.info("lambda(k): %s", json.dumps(asdict(tuned.penalty)))
         save_penalties(out, {self.lasso: tuned.penalty})
         words = self.table(tuned, spec)

@@ -65,6 +65,7 @@ def weak_ground(
     words: list[str | None] = []
     if isinstance(data, Evidence):
         words = [_copies(problem), *evidence_notes(data, problem.names)]
+        words.append(too_many_edges(data) if prior is None else None)
     if isinstance(data, PrecisionEstimate):
         words = [weakness(problem, data)]
     words.append(None if gain is None else misfit(gain))
@@ -251,6 +252,19 @@ def evidence_notes(evidence: Evidence, names: tuple[str, ...]) -> list[str]:
             "observations would help"
         )
     return lines
+
+
+def too_many_edges(evidence: Evidence) -> str | None:
+    """That edges may be fewer and stronger than the answer says; None where nothing says so."""
+    found = evidence.by_pair
+    if found is None or not evidence.weak_instead_of_few:
+        return None
+    return (
+        f"{evidence.beliefs.p.sum():.0f} edges are expected, most of them weak, but the pairs' own "
+        f"partial correlations look like about {found.edges:.0f} stronger ones: a few causes that "
+        "many variables share can make edges seem more common than they are, and probabilities "
+        "too high; give density= or known pairs if you can"
+    )
 
 
 def slack_in_words(slack: Slack) -> list[str]:

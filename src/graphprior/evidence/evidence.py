@@ -15,11 +15,13 @@ do not matter.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from scipy.special import logit
 
 from graphprior.errors import GraphPriorError
+from graphprior.evidence.by_pair import ByPair, by_pair
 from graphprior.evidence.chains import Beliefs, Chains
 from graphprior.evidence.quadratic import Coupled, integrate_out, linearise
 from graphprior.evidence.slab import Rate, Slab, rate_prior
@@ -41,6 +43,9 @@ ROUNDS, SAME = 3, 0.1  # of finding slack: at most so many, or until its size ha
 SMALLEST_WEIGHT = 0.02
 MOST_COUPLED = 1500
 SILENT = 0.08
+# Edges are doubted where there are so many times as many as pairs by themselves say, and so many
+# times as weak (mean squares).
+MORE, WEAKER = 1.2, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +102,7 @@ class Evidence:
         A[self.rows, self.cols] = A[self.cols, self.rows] = values
         return A
 
-    def facts(self) -> dict[str, float | bool]:
+    def facts(self) -> dict[str, float | bool | None]:
         """What was estimated, for diagnostics."""
         return {
             "slab_variance": self.slab.variance,
@@ -108,7 +113,22 @@ class Evidence:
             "evidence_converged": bool(self.beliefs.converged),
             "evidence_spread": float(self.beliefs.log_bf.std()),
             "slack": self.slack.size,
+            "edges_by_pair": None if self.by_pair is None else self.by_pair.edges,
         }
+
+    @cached_property
+    def by_pair(self) -> ByPair | None:
+        """How many edges there are by each pair's own partial correlation, and how strong."""
+        return by_pair(self.data.R, self.data.k, (self.rows, self.cols))
+
+    @property
+    def weak_instead_of_few(self) -> bool:
+        """Whether edges are more and weaker than each pair by itself says, clearly."""
+        found = self.by_pair
+        if found is None:
+            return False
+        more = self.beliefs.p.sum() > MORE * found.edges
+        return bool(more and self.slab.variance < WEAKER * found.variance)
 
     @property
     def is_silent(self) -> bool:

@@ -321,7 +321,8 @@ def test_what_is_read_is_transformed_and_told(tmp_path, rng):
     np.testing.assert_allclose(given.X, np.log(X), rtol=1e-12)
     assert given.beliefs[2, 3] == 0.25
     assert Reading(**reading.facts()) == reading
-    facts = inputs.estimate_facts(None, {}, tmp_path / "x.csv", None, reading)
+    facts = inputs.estimate_facts(None, {}, given.inputs, reading)
+    assert facts["inputs"]["data"] == {"x.csv": inputs.file_hash(tmp_path / "x.csv")}
     assert facts["reading"]["transform"] == "log"
     with refused("others='absent'"):
         reading.read(tmp_path / "x.csv", None)

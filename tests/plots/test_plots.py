@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 from graphprior import plots
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimator import PartialGGM
+from graphprior.graphs.layout import places
 from graphprior.graphs.statistics import degree_histogram, graph_statistics, histogram_distance
 from graphprior.plots import layout, picture, plot_degree_histograms
 from graphprior.priors.noise import Schedule
@@ -62,7 +63,7 @@ def lines(ax):
 
 
 def test_every_edge_is_a_line(model):
-    places = layout(model.adjacency_, model.problem_.names)
+    places = layout(model)
     assert lines(plots.plot_graph(model, places)) == model.adjacency_.sum() // 2
     known = plots.plot_known(model, places)
     assert lines(known) == (np.nansum(PROBLEM.known) + PROBLEM.U.sum()) // 2
@@ -130,10 +131,8 @@ def test_what_an_engine_does_not_have_is_refused(model):
 @pytest.mark.parametrize("n", [2, 5, 61, 260])
 def test_the_layout_is_finite_apart_and_depends_on_the_graph_alone(n):
     A = random_graph(np.random.default_rng(n), n, 1.5 / n)
-    names = tuple(map(str, range(n)))
-    a, b = (layout(A, names) for _ in range(2))
-    xy = np.array([a[name] for name in names])
-    assert np.array_equal(xy, [b[name] for name in names])
+    xy = places(A)
+    assert np.array_equal(xy, places(A))
     assert np.isfinite(xy).all()
     assert len(np.unique(xy.round(6), axis=0)) == n
 

@@ -51,8 +51,7 @@ def demo_command(
     )
     run = {"command": "demo", "prior": PRIOR, "arguments": arguments}
     run |= {"versions": versions(), "machine": machine()}
-    save_estimate(out, model, run, inputs)
-    summarise(model, out, as_json)
+    summarise(model, save_estimate(out, model, run, inputs), out, as_json)
     U = model.problem_.U
     a, p = on_unknown(truth, U), on_unknown(model.edge_probabilities_, U)
     console().print(

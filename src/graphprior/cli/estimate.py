@@ -35,7 +35,7 @@ def fit_with_progress(make: Callable[[Progress], PartialGGM], given: Given) -> P
 
 def save_estimate(
     out: Path, model: PartialGGM, run: dict[str, Any], inputs: dict[str, bytes] | None = None
-) -> None:
+) -> Result:
     """The result folder, picture and report included, whole or not at all; ``inputs`` beside."""
     from graphprior.report.page import write_report  # slow to import
 
@@ -47,9 +47,10 @@ def save_estimate(
         write_result(folder, result)
         picture(result).savefig(folder / "picture.png", dpi=130)
         write_report(result, folder / "report.html")
+    return result
 
 
-def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
+def summarise(model: PartialGGM, result: Result, out: Path, as_json: bool) -> None:
     """What was found, for a person or for a script."""
     facts = model.diagnostics_
     found = int(((model.adjacency_ == 1) & model.problem_.U).sum() // 2)
@@ -63,7 +64,7 @@ def summarise(model: PartialGGM, out: Path, as_json: bool) -> None:
         f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
         f"(probability at least {facts['threshold']:.0%}{drawn})"
     )
-    table = Result.of(model).edge_table()
+    table = result.edge_table()
     for row in table[table["known"] == 0].head(5).itertuples():
         console().print(f"  {row.source} - {row.target}: {row.probability:.2f}{_why(row)}")
     if model.prior_gain_ is not None:
@@ -179,5 +180,5 @@ def estimate_one(
     new_folder(out)
     given = reading.read(data, known)
     model = fit_with_progress(lambda report: from_arguments(prior, arguments, report), given)
-    save_estimate(out, model, estimate_facts(prior, arguments, data, known, reading))
-    summarise(model, out, as_json)
+    run = estimate_facts(prior, arguments, given.inputs, reading)
+    summarise(model, save_estimate(out, model, run), out, as_json)

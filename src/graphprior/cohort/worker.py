@@ -45,11 +45,11 @@ def _words(error: Exception, folder: Path) -> str:
 def _answer(told: dict[str, Any]) -> Row:
     data, known = Path(told["data"]), None if told["known"] is None else Path(told["known"])
     reading = Reading(**told["reading"])
-    run = estimate_facts(told["prior"], told["arguments"], data, known, reading)
-    if run["inputs"] != told["inputs"]:
-        raise GraphPriorError(f"{data.name} or what is known of it changed since the run began")
-    prior = None if told["prior"] is None else _prior(told["prior"], told["prior_sha256"])
     given = reading.read(data, known)
+    if given.inputs != told["inputs"]:
+        raise GraphPriorError(f"{data.name} or what is known of it changed since the run began")
+    run = estimate_facts(told["prior"], told["arguments"], given.inputs, reading)
+    prior = None if told["prior"] is None else _prior(told["prior"], told["prior_sha256"])
     with notes() as words:
         model = given.fit(from_arguments(prior, told["arguments"]))
     _write(Path(told["unfinished"]), Path(told["out"]), model, run, told["pictures"])

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from graphprior.errors import GraphPriorError
-from graphprior.io.known import check_others, read_beliefs, read_known
+from graphprior.io.known import check_others, read_known_and_beliefs
 from graphprior.io.observations import read_observations
 from graphprior.io.provenance import machine, versions
+from graphprior.io.safe import existing_file
 from graphprior.observations.transforms import check_transform, transform_table
 from graphprior.types import Matrix
 
@@ -23,6 +24,7 @@ class Given(NamedTuple):
     X: pd.DataFrame
     known: Matrix | None
     beliefs: Matrix | None
+    inputs: dict[str, dict[str, str]] = {}  # noqa: RUF012 (hashes of the files; never changed)
 
     def fit(self, model: Any) -> Any:
         """The model, fitted."""
@@ -47,13 +49,17 @@ class Reading:
 
     def read(self, data: Path, known: Path | None) -> Given:
         """A table, and the known part and beliefs of one file."""
+        if known is None and self.others != "unknown":
+            raise GraphPriorError("others='absent' speaks of pairs that known= leaves out")
+        inputs = input_hashes(existing_file(data), known if known is None else existing_file(known))
         X = transform_table(read_observations(data, self.sheet, self.index), self.transform)
-        if known is None:
-            if self.others != "unknown":
-                raise GraphPriorError("others='absent' speaks of pairs that known= leaves out")
-            return Given(X, None, None)
-        names = [str(c) for c in X.columns]
-        return Given(X, read_known(known, names, self.others), read_beliefs(known, names))
+        given = Given(X, None, None, inputs)
+        if known is not None:
+            names = [str(c) for c in X.columns]
+            given = Given(X, *read_known_and_beliefs(known, names, self.others), inputs)
+        if input_hashes(data, known) != inputs:
+            raise GraphPriorError(f"{data} or what is known of it changed while it was read: again")
+        return given
 
     def facts(self) -> dict[str, Any]:
         """The same as JSON has it."""
@@ -74,8 +80,7 @@ def input_hashes(data: Path, known: Path | None) -> dict[str, dict[str, str]]:
 def estimate_facts(
     prior: str | None,
     arguments: dict[str, Any],
-    data: Path,
-    known: Path | None,
+    inputs: dict[str, dict[str, str]],
     reading: Reading | None = None,
 ) -> dict[str, Any]:
     """What run.json tells of an estimate."""
@@ -84,7 +89,7 @@ def estimate_facts(
         "prior": None if prior is None else Path(prior).name,
         "arguments": arguments,
         "reading": (reading or Reading()).facts(),
-        "inputs": input_hashes(data, known),
+        "inputs": inputs,
         "versions": versions(),
         "machine": machine(),
     }

@@ -58,14 +58,22 @@ def read_known(
     Pairs that an edge table or GraphML does not mention are ``others``: unknown or absent. Those
     with a probability are unknown; `read_beliefs` reads it from the same file.
     """
+    return read_known_and_beliefs(path, names, others, sheet)[0]
+
+
+def read_known_and_beliefs(
+    path: str | Path, names: Sequence[str], others: Others = "unknown", sheet: str | None = None
+) -> tuple[Matrix, Matrix | None]:
+    """Both from one reading of the file; no beliefs where it has no probability."""
     told = _read(Path(path), names, sheet)
     if isinstance(told, Told):
-        return told.with_others(others)  # its beliefs are read_beliefs'
+        beliefs = None if np.isnan(told.beliefs).all() else told.beliefs
+        return told.with_others(others), beliefs
     if others != "unknown":
         raise GraphPriorError(
             f"{path} is a matrix, which tells every pair: others= is for an edge table or GraphML"
         )
-    return told
+    return told, None
 
 
 def read_beliefs(path: str | Path, names: Sequence[str], sheet: str | None = None) -> Matrix | None:

@@ -8,7 +8,6 @@ import numpy as np
 from matplotlib.collections import LineCollection
 from matplotlib.patheffects import withStroke
 
-from graphprior.graphs.layout import places
 from graphprior.plots.canvas import FOUND, KNOWN, LABELS, UNKNOWN, canvas, shortened
 from graphprior.results.result import Result
 from graphprior.types import Mask, Matrix
@@ -20,9 +19,10 @@ Places = dict[str, Any]
 MOST_FAINT = 1000  # unknown pairs that are drawn as faint lines; more would be a blot
 
 
-def layout(A: Matrix, names: tuple[str, ...]) -> Places:
+def layout(model: Any) -> Places:
     """A place for each node that depends on the graph alone, as in the report."""
-    return dict(zip(names, places(A), strict=True))
+    result = Result.of(model)
+    return dict(zip(result.names, result.places, strict=True))
 
 
 def draw_edges(
@@ -77,7 +77,7 @@ def plot_known(model: Any, places: Places | None = None, ax: Axes | None = None)
     """What was known: edges, and unknown pairs as faint lines (their number when too many)."""
     result, ax = Result.of(model), canvas(ax)
     names, U = result.names, result.U
-    places = layout(result.adjacency, names) if places is None else places
+    places = layout(result) if places is None else places
     faint = U.sum() // 2 <= MOST_FAINT
     if faint:
         strength = np.full(U.shape, min(0.4, 40 / max(U.sum(), 1)))
@@ -95,7 +95,7 @@ def plot_graph(model: Any, places: Places | None = None, ax: Axes | None = None)
     """The estimated graph: known edges, and found ones by probability."""
     result, ax = Result.of(model), canvas(ax)
     names = result.names
-    places = layout(result.adjacency, names) if places is None else places
+    places = layout(result) if places is None else places
     found = (result.adjacency == 1) & result.U
     draw_edges(ax, np.ones(found.shape), result.known == 1, names, places, KNOWN)
     draw_edges(ax, result.edge_probabilities, found, names, places, FOUND)

@@ -14,7 +14,7 @@ from graphprior.results.result import Result
 def picture(model: Any) -> Figure:
     """What was known, what was found, and how sure it is, on one page."""
     result = Result.of(model)
-    places = layout(result.adjacency, result.names)
+    places = layout(result)
     figure = Figure(figsize=(13, 11), layout="constrained")
     axes = figure.subplots(2, 2)
     plot_known(result, places, ax=axes[0, 0])

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from graphprior.graphs.layout import places
 from graphprior.report.assets import template
 from graphprior.report.headline import headline
 from graphprior.report.trust import checks
@@ -32,7 +31,7 @@ def result_card(result: Result) -> str:
 
 def drawing(result: Result) -> dict[str, Any]:
     """Lines and dots of the estimated graph, in the units of the picture."""
-    xy = MARGIN + places(result.adjacency) * (WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN)
+    xy = MARGIN + result.places * (WIDTH - 2 * MARGIN, HEIGHT - 2 * MARGIN)
     xy[:, 1] = HEIGHT - xy[:, 1]
     rows, cols = np.nonzero(np.triu(result.adjacency))
     lines = [

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from graphprior.engines.posterior import Reasons
-from graphprior.graphs.layout import matrix_order, places
+from graphprior.graphs.layout import matrix_order
 from graphprior.report.charts import graph_chart, matrix_chart
 from graphprior.report.colours import CORRELATION, KNOWN, MARK, NODE, PROBABILITY, ramp, states
 from graphprior.results.folder import edges_csv
@@ -33,7 +33,7 @@ def payload(result: Result) -> dict[str, Any]:
     order = matrix_order(result.edge_probabilities).tolist()
     return {
         "names": list(result.names),
-        "places": np.round(places(result.adjacency), 4).tolist(),
+        "places": np.round(result.places, 4).tolist(),
         "order": order,
         "threshold": result.threshold,
         "meaning": result.meaning,

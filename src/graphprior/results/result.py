@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import networkx as nx
@@ -15,6 +16,7 @@ from graphprior.diagnosis.self_check import SelfCheck
 from graphprior.engines.posterior import Reasons, Trace, no_trace
 from graphprior.gaussian.linalg import partial_correlations
 from graphprior.graphs.convert import as_arviz, as_igraph, as_networkx
+from graphprior.graphs.layout import places
 from graphprior.graphs.matrices import observed_mask, pairs, unknown_mask
 from graphprior.types import Mask, Matrix
 
@@ -115,8 +117,17 @@ class Result:
         """The graphs drawn, for ArviZ: ``edge`` by chain, draw and pair."""
         return as_arviz(self.samples, self.names)
 
+    @cached_property
+    def places(self) -> Matrix:
+        """(n, 2): where the nodes stand in every picture."""
+        return places(self.adjacency)
+
     def edge_table(self) -> pd.DataFrame:
         """Every pair, likeliest first."""
+        return self._table.copy()
+
+    @cached_property
+    def _table(self) -> pd.DataFrame:
         rows, cols = pairs(len(self.names))
         names = np.array(self.names, dtype=object)
         low, high = self.edge_intervals[:, rows, cols]

@@ -1,0 +1,1 @@
+"""Skeletons to copy: a prior, an engine and a baseline that pass the conformance tests."""

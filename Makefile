@@ -25,7 +25,7 @@ browser:
 
 # Pictures of the report for the docs.
 screenshots: $(VENV)/.developer browser
-	GRAPHPRIOR_SCREENSHOTS=docs $(BIN)/python -m pytest tests/test_report_browser.py -k screenshot
+	GRAPHPRIOR_SCREENSHOTS=docs $(BIN)/python -m pytest tests/report/test_report_browser.py -k screenshot
 
 lint: $(VENV)/.developer
 	$(BIN)/ruff check .

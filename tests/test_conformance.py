@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from conformance import check_engine, check_method, check_prior
-from graphprior import Bootstrap, Direct, Gibbs, Langevin, Schedule, load_prior
+from graphprior import Bootstrap, Direct, Gibbs, Langevin, PartialGGM, Schedule, load_prior
+from graphprior.errors import notes
 from graphprior.paper.baselines.sklearn_cv import glasso_cv
 from graphprior.paper.baselines.threshold import threshold_scores
 from graphprior.paper.baselines.tiger import tiger
@@ -51,3 +52,16 @@ def test_engines(name):
 def test_methods(name):
     _, problem = random_problem(np.random.default_rng(1), n=6, k=40)
     check_method(METHODS[name], problem)
+
+
+@pytest.mark.parametrize("engine", [Direct(), Gibbs(10)], ids=["direct", "gibbs"])
+@pytest.mark.parametrize("use", ["both", "prior"])
+def test_a_prior_that_forbids_graphs_is_obeyed(engine, use):
+    """Pairs are drawn one by one: together they would make graphs that are not in the set."""
+    matching = np.kron(np.eye(3), np.array([[0.0, 1.0], [1.0, 0.0]]))
+    prior = FiniteGraphs.up_to_relabelling([matching])
+    _, problem = random_problem(np.random.default_rng(1), n=6, k=40)
+    with notes():
+        model = PartialGGM(prior, engine=engine, use=use, random_state=0).fit(problem.X)
+    assert (model.samples_.sum(axis=1) == 1).all()
+    assert model.edge_probabilities_.sum(axis=1) == pytest.approx(1.0, abs=0.1)

@@ -1,6 +1,7 @@
 """Every code block of the documentation runs, page by page, in a folder where the demo has run."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ import sys
 import pytest
 
 from documents import ROOT, blocks, finished, graphprior
+from graphprior import __all__ as graphprior_names
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
 # Blocks that show what a program printed, or a file's content.
@@ -67,3 +69,10 @@ def test_the_site_builds_without_a_warning(tmp_path):
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "index.html").is_file()
     assert (tmp_path / "results" / "overview" / "curves.png").is_file()
+
+
+def test_the_reference_has_every_public_name():
+    words = (ROOT / "docs" / "reference.md").read_text("utf-8")
+    listed = set(re.findall(r"::: graphprior\.(\w+)$", words, re.MULTILINE))
+    # Errors have a module of their own there.
+    assert set(graphprior_names) - {"GraphPriorError", "GraphPriorWarning"} <= listed

@@ -22,7 +22,7 @@ from graphprior.engines.posterior import (
     threshold_estimate,
 )
 from graphprior.engines.run import Engine, engine_name, engine_of, resolve_engine
-from graphprior.errors import GraphPriorWarning
+from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.evidence.evidence import Evidence, data_evidence, refuse_coupled
 from graphprior.evidence.precision import PrecisionEstimate, constrained_mle
 from graphprior.io.progress import reporting
@@ -303,10 +303,17 @@ def from_arguments(
 ) -> PartialGGM:
     """The model that run.json tells of: engine by name, its settings beside, as plain values."""
     rest = dict(arguments)
-    settings = dict(rest.pop("engine_settings", {}))
+    settings = rest.pop("engine_settings", {})
+    if not isinstance(settings, dict):
+        raise GraphPriorError(f"engine_settings = {settings!r}: expected settings by name")
+    settings = dict(settings)
+    name = rest.pop("engine", "direct")
     if "bootstrap_margin" in settings:
         margin = settings.pop("bootstrap_margin")
+        if name != "langevin":
+            raise GraphPriorError(
+                f"bootstrap_margin = {margin!r} does not apply to engine {name!r}; 'langevin' "
+                "has it"
+            )
         settings["bootstrap"] = None if margin is None else Bootstrap(margin)
-    return PartialGGM(
-        prior, engine=engine_of(rest.pop("engine", "direct"), **settings), verbose=verbose, **rest
-    )
+    return PartialGGM(prior, engine=engine_of(name, **settings), verbose=verbose, **rest)

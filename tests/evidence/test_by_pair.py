@@ -37,7 +37,8 @@ def test_edges_that_data_cannot_hide_are_counted(make):
     found = by_pair(S / np.outer(unit, unit), 1e9, pairs(20))
     assert found.edges == pytest.approx(A.sum() / 2, rel=1e-3)
     W = Theta / np.sqrt(np.outer(np.diag(Theta), np.diag(Theta)))
-    assert found.variance == pytest.approx((np.arctanh(W[A == 1]) ** 2).mean(), rel=1e-3)
+    strength = np.sqrt((np.arctanh(W[A == 1]) ** 2).mean())
+    assert found.variance == pytest.approx(np.tanh(strength) ** 2, rel=1e-3)
 
 
 def test_other_names_count_the_same_and_few_rows_count_nothing(rng):
@@ -73,8 +74,22 @@ def test_sparse_graphs_are_not_noted():
 
 
 def test_it_is_not_said_where_the_rate_is_given():
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(1)
     _, Theta = factor_like(rng, 50)
     with notes() as words:
-        PartialGGM(density=0.25).fit(simulate_observations(Theta, 500, rng))
+        model = PartialGGM(density=0.6).fit(simulate_observations(Theta, 500, rng))
+    assert model.evidence_.weak_instead_of_few
     assert not any(WORDS in line for line in words)
+
+
+def test_few_strong_edges_and_none_are_not_noted():
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.standard_normal((120, 12))
+        X[:, 1], X[:, 3] = X[:, 0] + 0.25 * X[:, 1], X[:, 2] + 0.25 * X[:, 3]
+        with notes() as words:
+            PartialGGM().fit(X)
+        assert not any(WORDS in line for line in words)
+    noise = np.corrcoef(np.random.default_rng(0).standard_normal((60, 12)).T)
+    assert by_pair(np.eye(12), 60, pairs(12)) is None
+    assert by_pair(noise, 60, pairs(12)) is None

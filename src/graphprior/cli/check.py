@@ -63,7 +63,7 @@ def fit_again(
     """The model of a result folder, fitted to the same files with the same arguments."""
     given = read_again(result, data, known)
     arguments = result.run.get("arguments", {})
-    strange = {*arguments} - {*PartialGGM().get_params(), "engine_settings"}
+    strange = {*arguments} - ({*PartialGGM().get_params(), "engine_settings"} - {"verbose"})
     if strange:
         raise GraphPriorError(
             f"run.json has arguments of another release ({', '.join(sorted(strange))}): "

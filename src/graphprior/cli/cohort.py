@@ -8,6 +8,7 @@ import typer
 
 from graphprior.batch.work import Place
 from graphprior.cli.common import new_folder, print_json
+from graphprior.cli.words import in_options
 from graphprior.cohort.cohort import JOURNAL, SUMMARY, Cohort, run_cohort
 from graphprior.io.progress import console, progress
 
@@ -35,7 +36,7 @@ def estimate_each(cohort: Cohort, out: Path, place: Place, as_json: bool) -> Non
         raise typer.Exit(130) from None
     failures = [row for row in rows if "error" in row]
     for row in failures[:SHOWN]:
-        console().print(f"{row['name']}: {row['error']}", style="red")
+        console().print(f"{row['name']}: {in_options(row['error'])}", style="red")
     if as_json:
         print_json({"out": str(out), "tables": total, "failed": len(failures)})
     else:

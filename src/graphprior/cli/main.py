@@ -56,7 +56,8 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """What the list of commands shows of one."""
-        return TyperCommand(cmd_name, help=COMMANDS[cmd_name]) if cmd_name in COMMANDS else None
+        self.commands = {name: TyperCommand(name, help=words) for name, words in COMMANDS.items()}
+        return self.commands.get(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[Any, Any, list[str]]:
         """The command that is run."""

@@ -12,12 +12,17 @@ PARAMETERS = (
     "others", "prior", "prior_weight", "quick", "replace", "restart", "scheduler", "sheet",
     "threshold", "time_series", "unknown_at_random", "use",
 )  # fmt: skip
-_ENGINE = re.compile(r"engine=(Direct|Gibbs|Langevin)\(([^()]*)\)")
-_PARAMETER = re.compile(rf"(?<![\w.])({'|'.join(PARAMETERS)})=(True\b|'[^']*'|[\w.+-]*\w)?")
+_NO_BOOTSTRAP = "Langevin(bootstrap=None)"
+_ENGINE = re.compile(r"(?:engine=)?\b(Direct|Gibbs|Langevin)\(([^()]*)\)")
+# Not within a word, a path or quotes: those may be the user's own.
+_PARAMETER = re.compile(
+    rf"(?<![\w./'\"])({'|'.join(PARAMETERS)})=(True\b|'[^']*'|\"[^\"]*\"|[\w.+-]*\w)?(?![\w/])"
+)
 
 
 def in_options(words: str) -> str:
     """The words with parameters as options: `missing='em'` is `--missing em`."""
+    words = words.replace(_NO_BOOTSTRAP, "--bootstrap-margin -1")
     words = _ENGINE.sub(lambda m: f"engine={m[1].lower()} {m[2]}".rstrip(), words)
     return _PARAMETER.sub(_option, words)
 
@@ -26,4 +31,7 @@ def _option(found: re.Match[str]) -> str:
     name, value = f"--{found[1].replace('_', '-')}", found[2]
     if value is None or value == "True":
         return name
-    return f"{name} {quote(value[1:-1]) if value[0] == chr(39) else value}"
+    return f"{name} {quote(value[1:-1]) if value[0] in QUOTES else value}"
+
+
+QUOTES = ("'", '"')

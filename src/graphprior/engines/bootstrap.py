@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
 
@@ -99,7 +100,7 @@ class Bootstrap:
 
     def __post_init__(self) -> None:
         check_number("margin", self.margin, 0, 0.5)
-        if self.penalty is not None and not self.penalty > 0:
+        if self.penalty is not None and not (isinstance(self.penalty, Real) and self.penalty > 0):
             raise GraphPriorError(f"penalty = {self.penalty}: expected a positive number or None")
         check_count("samples", self.samples)
 

@@ -69,18 +69,19 @@ class Gibbs:
     ----------
     draws : int
         Number M of graphs.
-    sweeps : Sweeps
-        How long each chain runs.
+    sweeps : Sweeps or None
+        How long each chain runs. None: the usual, and one pair at a time where the prior forbids
+        some graphs.
     """
 
     draws: int = 10
-    sweeps: Sweeps = Sweeps()
+    sweeps: Sweeps | None = None
     plugs_in: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws)
-        if not isinstance(self.sweeps, Sweeps):
-            raise GraphPriorError(f"sweeps = {self.sweeps!r}: expected Sweeps(...)")
+        if not isinstance(self.sweeps, Sweeps | None):
+            raise GraphPriorError(f"sweeps = {self.sweeps!r}: expected Sweeps(...) or None")
 
     def __call__(
         self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator,

@@ -44,7 +44,8 @@ class Langevin:
     schedule : Schedule or None
         Levels of noise and steps; None: `Schedule.relaxed()`.
     bootstrap : Bootstrap or None
-        Where nothing is known and a matrix is plugged in: fixes confident pairs first.
+        Where nothing is known and a matrix is plugged in it fixes confident pairs first; elsewhere
+        it is not used.
     """
 
     draws: int = 10

@@ -56,7 +56,8 @@ def resolve_engine(engine: Any) -> Engine:
     """An engine, or the one of that name with its usual settings."""
     if isinstance(engine, str):
         return engine_of(engine)
-    if isinstance(engine, type) or not callable(engine) or not hasattr(engine, "plugs_in"):
+    has_all = all(hasattr(engine, name) for name in ("draws", "plugs_in"))
+    if isinstance(engine, type) or not callable(engine) or not has_all:
         raise GraphPriorError(
             f"engine = {engine!r}: expected one of {list(ENGINES)}, or an engine such as "
             "Gibbs(draws=100)"

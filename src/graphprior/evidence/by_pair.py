@@ -19,18 +19,21 @@ from graphprior.types import Matrix, Pairs
 ROUNDS = 200
 # Rows for each variable from which on partial correlations of all pairs tell enough.
 ENOUGH_ROWS = 2.0
-SMALLEST = 1e-5  # mean square strength of edges
+SMALLEST = 1e-5  # mean square of edges, transformed
+CLEAR = 2.0  # times the variance of noise: what the mean square must exceed
 
 
 class ByPair(NamedTuple):
-    """Expected edges, and their mean square partial correlation."""
+    """Expected edges, and how strong they are: a mean square partial correlation."""
 
     edges: float
     variance: float
 
 
 def by_pair(R: Matrix, k: float, at: Pairs) -> ByPair | None:
-    """An estimate from a correlation matrix worth k rows, for the pairs ``at``; None of too few.
+    """An estimate from a correlation matrix worth k rows, for the pairs ``at``.
+
+    None where rows are too few, or edges too weak, for pairs by themselves to tell.
 
     Fisher's transform of a partial correlation is normal, with a variance that is known; those of
     edges have another beside it. Their share and that variance are fitted.
@@ -50,4 +53,6 @@ def by_pair(R: Matrix, k: float, at: Pairs) -> ByPair | None:
         p = expit(odds + 0.5 * z**2 * (1 / noise - 1 / both))
         rate = (p.sum() + prior.edges) / (len(z) + prior.edges + prior.gaps)
         variance = max(float((p * z**2).sum() / p.sum()) - noise, SMALLEST)
-    return ByPair(float(p.sum()), variance)
+    if not variance > CLEAR * noise:
+        return None
+    return ByPair(float(p.sum()), float(np.tanh(np.sqrt(variance)) ** 2))

@@ -24,7 +24,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.evidence.by_pair import ByPair, by_pair
 from graphprior.evidence.chains import Beliefs, Chains
 from graphprior.evidence.quadratic import Coupled, integrate_out, linearise
-from graphprior.evidence.slab import Rate, Slab, rate_prior
+from graphprior.evidence.slab import LARGEST_SLAB, Rate, Slab, rate_prior
 from graphprior.evidence.slack import (
     MOST_PAIRS,
     Doubt,
@@ -45,7 +45,7 @@ MOST_COUPLED = 1500
 SILENT = 0.08
 # Edges are doubted where there are so many times as many as pairs by themselves say, and so many
 # times as weak (mean squares).
-MORE, WEAKER = 1.2, 0.5
+MORE, AT_LEAST, WEAKER = 1.2, 10, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +127,9 @@ class Evidence:
         found = self.by_pair
         if found is None:
             return False
-        more = self.beliefs.p.sum() > MORE * found.edges
-        return bool(more and self.slab.variance < WEAKER * found.variance)
+        expected = self.beliefs.p.sum()
+        more = expected > MORE * found.edges and expected - found.edges > AT_LEAST
+        return bool(more and self.slab.variance < WEAKER * min(found.variance, LARGEST_SLAB))
 
     @property
     def is_silent(self) -> bool:

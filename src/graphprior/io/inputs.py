@@ -58,7 +58,9 @@ class Reading:
             names = [str(c) for c in X.columns]
             given = Given(X, *read_known_and_beliefs(known, names, self.others), inputs)
         if input_hashes(data, known) != inputs:
-            raise GraphPriorError(f"{data} or what is known of it changed while it was read: again")
+            raise GraphPriorError(
+                f"{data} or the file of what is known changed while they were read: start again"
+            )
         return given
 
     def facts(self) -> dict[str, Any]:

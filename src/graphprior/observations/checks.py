@@ -54,7 +54,7 @@ def check_observations(
     if time_series and len(table) < SHORTEST_SERIES:
         raise GraphPriorError(
             f"time_series=True with {len(table)} rows: at least {SHORTEST_SERIES} are needed to "
-            "see how they depend on each other; take a longer series, or leave them 'independent' "
+            "see how they depend on each other; take a longer series, or leave time_series out "
             "and read the probabilities as too sure"
         )
     return table

@@ -46,7 +46,7 @@ class Observations:
         X = check_observations(X, names, missing, time_series)
         refuse_constant_columns(X, names)
         X.setflags(write=False)
-        return cls(X, names, missing, time_series, assume_centered)
+        return cls(X, names, missing, bool(time_series), bool(assume_centered))
 
     @property
     def k(self) -> int:

@@ -38,7 +38,7 @@ def plot_reliability(model: Any, truth: Any, bins: int = 10, ax: Axes | None = N
 
 
 def plot_bins(bins: Mapping[str, Bins], ax: Axes | None = None) -> Axes:
-    """The reliability diagram of `metrics.reliability`'s bins, with the 95% bounds of a share."""
+    """The diagram of the bins of `results.metrics.reliability`, with 95% bounds of each share."""
     ax = canvas(ax, 4.5, 4.2)
     ax.plot([0, 1], [0, 1], color=GREY, lw=0.8)
     for (name, rows), colour in zip(bins.items(), cycle(SETS), strict=False):

@@ -48,5 +48,5 @@ def refuse_too_large(n: int, M: int, prior: Prior | None = None) -> None:
     if needed > free:
         raise GraphPriorError(
             f"X has {n} columns: about {needed / 1e9:.1f} GB are needed for {M} graphs of that "
-            f"size and {free / 1e9:.1f} GB are free; use fewer samples or fewer columns"
+            f"size and {free / 1e9:.1f} GB are free; use fewer draws or fewer columns"
         )

@@ -115,7 +115,7 @@ def _with_samples(model: Any) -> Result:
     result = Result.of(model)
     if not len(result.samples):
         raise GraphPriorError(
-            f"engine {result.diagnostics['engine']!r} draws no graphs to ask: use engine='gibbs', "
+            f"engine {result.diagnostics['engine']!r} draws no graphs to ask: use "
             "engine=Gibbs(draws=100); expected_degrees needs none"
         )
     return result

@@ -34,7 +34,7 @@ ROWS = "rows.csv.gz"
 # What a run leaves.
 LEFT = (
     "run.json", ROWS, "summary.csv", "reliability.csv", "penalties.json", "table.md",
-    "figure.png",
+    "figure.png", "rows.csv", "slow.jsonl",  # the last two by older releases
 )  # fmt: skip
 
 

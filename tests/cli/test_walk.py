@@ -80,5 +80,5 @@ def test_a_file_that_changes_while_it_is_read_is_refused(files, monkeypatch):
         return table
 
     monkeypatch.setattr(inputs, "read_observations", read)
-    with pytest.raises(GraphPriorError, match="changed while it was read"):
+    with pytest.raises(GraphPriorError, match="changed while they were read"):
         Reading().read(files / "x.csv", None)

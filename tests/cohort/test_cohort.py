@@ -316,7 +316,7 @@ def test_another_run_in_the_same_folder_is_refused(here, tables, options, change
     assert here(*words).code == 0
     change(tables)
     before = listing(tables)
-    assert_refused(here(*words, *options), "many belongs to another run", word, "--out")
+    assert_refused(here(*words, *options), "many belongs to another run", word, "another folder")
     assert listing(tables) == before
 
 

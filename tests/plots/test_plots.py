@@ -120,7 +120,7 @@ def test_what_an_engine_does_not_have_is_refused(model):
         (plots.plot_traces, direct), (plots.plot_summary, direct), (plots.plot_reasons, paper),
         (plots.plot_prior_and_data, paper),
     ):  # fmt: skip
-        with pytest.raises(GraphPriorError, match="(?i)gibbs"):
+        with pytest.raises(GraphPriorError, match=r"(?i)gibbs"):
             draw(without)
     with pytest.raises(GraphPriorError, match="no common scale"):
         plots.plot_summary(model, ["degree", "edges"])

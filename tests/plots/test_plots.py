@@ -172,7 +172,10 @@ def test_names_that_look_like_formulas_are_drawn_as_they_are(rng):
     X = pd.DataFrame(problem.X, columns=["price_$", "cost_$", "$$x^2$$", "a_b^"])
     with notes():
         model = PartialGGM().fit(X, known=problem.known)
-    picture(model).canvas.draw()
+    page = picture(model)
+    page.canvas.draw()  # a formula that cannot be parsed would fail here
+    drawn = {text.get_text().replace("\\", "") for ax in page.axes for text in ax.texts}
+    assert set(X.columns) <= drawn
 
 
 def test_a_named_truth_is_matched_by_name(rng):

@@ -12,6 +12,7 @@ PARAMETERS = (
     "others", "prior", "prior_weight", "quick", "replace", "restart", "scheduler", "sheet",
     "threshold", "time_series", "unknown_at_random", "use",
 )  # fmt: skip
+QUOTES = ("'", '"')
 _NO_BOOTSTRAP = "Langevin(bootstrap=None)"
 _ENGINE = re.compile(r"(?:engine=)?\b(Direct|Gibbs|Langevin)\(([^()]*)\)")
 # Not within a word, a path or quotes: those may be the user's own.
@@ -32,6 +33,3 @@ def _option(found: re.Match[str]) -> str:
     if value is None or value == "True":
         return name
     return f"{name} {quote(value[1:-1]) if value[0] in QUOTES else value}"
-
-
-QUOTES = ("'", '"')

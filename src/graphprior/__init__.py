@@ -1,6 +1,6 @@
-"""Find the graph behind data when part of it is known, or when there are examples of such graphs.
+"""Estimate the graph behind data when part of it is known, or when similar graphs are known.
 
-Names are imported when they are first used: torch and the rest load only then.
+Each name is imported when it is first used, so that ``import graphprior`` does not load torch.
 """
 
 from importlib import import_module

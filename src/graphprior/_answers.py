@@ -70,7 +70,7 @@ class Answers:
         """
         model = self._fitted()
         if count < 1:
-            raise GraphPriorError(f"count = {count}: expected a whole number from 1 on")
+            raise GraphPriorError(f"count = {count}: expected an integer of at least 1")
         prior, evidence, reasons = model.prior_used_, model.evidence_, model.reasons_
         if evidence is None or reasons is None:
             raise GraphPriorError(

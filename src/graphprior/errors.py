@@ -1,7 +1,8 @@
-"""What the package says when it cannot, or should not, go on.
+"""The error and the warning that the package raises, and checks of single numbers.
 
-Every message tells what came, what was expected and what to do. The command
-line prints it as one line and exits with 2; a library user gets a ValueError.
+Every message says what was given, what was expected and what to do. In Python
+the error is a ValueError. The command line prints it as one line and exits
+with code 2.
 """
 
 from __future__ import annotations
@@ -14,16 +15,19 @@ from typing import Any
 
 
 class GraphPriorError(ValueError):
-    """Input that cannot be used as it is."""
+    """Raised when an input cannot be used as it is."""
 
 
 class GraphPriorWarning(UserWarning):
-    """The answer stands, but the user should know something about it."""
+    """Issued when the answer can be used, but the user should know something about it."""
 
 
 @contextmanager
 def notes() -> Iterator[list[str]]:
-    """The package's own warnings as words, in a list once the block ends; others go their way."""
+    """Collect the messages of `GraphPriorWarning` in a list, which is filled when the block ends.
+
+    Warnings of other categories are issued again as usual.
+    """
     words: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", GraphPriorWarning)
@@ -38,12 +42,12 @@ def notes() -> Iterator[list[str]]:
 
 
 def check_number(name: str, value: Any, low: float, high: float) -> None:
-    """Refuse what is no number, or lies outside ``low`` to ``high``."""
+    """Raise an error unless ``value`` is a number from ``low`` to ``high``."""
     if not isinstance(value, Real) or isinstance(value, bool) or not low <= float(value) <= high:
         raise GraphPriorError(f"{name} = {value!r}: expected a number from {low:g} to {high:g}")
 
 
 def check_count(name: str, value: Any) -> None:
-    """Refuse what is no whole number from 1 on."""
+    """Raise an error unless ``value`` is an integer of at least 1."""
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
+        raise GraphPriorError(f"{name} = {value!r}: expected an integer of at least 1")

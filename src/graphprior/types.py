@@ -1,4 +1,4 @@
-"""Names for arrays and for functions that are handed around."""
+"""Type aliases for arrays and for functions that are passed as arguments."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Matrix = npt.NDArray[np.float64]
 Vector = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Index = npt.NDArray[np.intp]
-Pairs = tuple[Index, ...]  # rows and columns of some pairs
-Graphs = npt.NDArray[np.uint8]  # (M, n, n)
-Progress = Callable[[int, int], None]  # how much is done, of how much
+Pairs = tuple[Index, ...]  # row indices and column indices of some pairs
+Graphs = npt.NDArray[np.uint8]  # M adjacency matrices, shape (M, n, n)
+Progress = Callable[[int, int], None]  # called with (steps done, steps in total)
 
 
 class Score(Protocol):
-    """Slope of a log-density at noisy graphs ``A_tilde`` (M, n, n), at level ``sigma``."""
+    """Gradient of a log-density at noisy graphs ``A_tilde`` (M, n, n) with noise ``sigma``."""
 
     def __call__(self, A_tilde: Tensor, sigma: float) -> Tensor:
-        """The slope along each pair: symmetric, the shape of ``A_tilde``."""
+        """Return the derivative for each pair: symmetric, with the shape of ``A_tilde``."""
         ...

@@ -239,7 +239,7 @@ def test_no_penalty_and_too_few_observations_is_told(rng):
 @pytest.mark.parametrize(
     ("S", "message"),
     [
-        (np.diag([1.0, 0.0]), r"S\[1, 1\] = 0: a variable must vary"),
+        (np.diag([1.0, 0.0]), r"S\[1, 1\] = 0: variances must be positive"),
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), "finite"),
         (np.array([[1.0, 0.2], [0.3, 1.0]]), "not symmetric"),
         (np.ones((2, 3)), "square"),

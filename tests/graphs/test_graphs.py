@@ -38,7 +38,7 @@ def test_vech_of_a_batch_is_the_vech_of_each(rng):
 
 
 def test_a_vector_of_no_triangular_length_is_refused():
-    with pytest.raises(GraphPriorError, match="fits no number of nodes"):
+    with pytest.raises(GraphPriorError, match="does not match any number of nodes"):
         unvech(np.zeros(4))
 
 
@@ -55,8 +55,8 @@ def test_unknown_and_observed_pairs_are_a_partition(rng):
     [
         ((0, 1), 0.62, r"known\[0, 1\] = 0.62.*entries must be 0"),
         ((2, 2), 1.0, r"known\[2, 2\] = 1: the diagonal must be 0"),
-        ((0, 1), 1.0, r"known\[0, 1\] = 1, \[1, 0\] = 0: not symmetric"),
-        ((0, 2), NAN, r"known\[0, 2\] = nan, \[2, 0\] = 0: not symmetric"),
+        ((0, 1), 1.0, r"known\[0, 1\] = 1, \[1, 0\] = 0: the matrix must be symmetric"),
+        ((0, 2), NAN, r"known\[0, 2\] = nan, \[2, 0\] = 0: the matrix must be symmetric"),
     ],
 )
 def test_a_bad_entry_is_named(entry, value, message):
@@ -73,7 +73,7 @@ def test_other_shapes_are_refused():
         check_known(np.zeros((3, 3)), n=4)
     with pytest.raises(GraphPriorError, match="not a matrix of numbers"):
         check_known([["a", "b"], ["b", "a"]])
-    with pytest.raises(GraphPriorError, match="is nan: a whole graph"):
+    with pytest.raises(GraphPriorError, match="is nan: expected a complete graph"):
         check_adjacency(np.where(np.eye(3) == 1, 0, NAN))
 
 

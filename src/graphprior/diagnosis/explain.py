@@ -100,7 +100,7 @@ def explain_pair(
     if i == j:
         raise GraphPriorError(f"{names[i]} twice: expected two variables")
     if changes < 0:
-        raise GraphPriorError(f"changes = {changes}: expected a whole number from 0 on")
+        raise GraphPriorError(f"changes = {changes}: expected an integer of at least 0")
     if not problem.U[i, j]:
         raise GraphPriorError(f"{names[i]} - {names[j]} is not an unknown pair: it was given")
     if reasons is None or not isinstance(prior, EvidencePrior):

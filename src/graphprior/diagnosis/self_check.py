@@ -346,7 +346,7 @@ def refuse_counts(simulations: Any, jobs: Any) -> None:
     """Numbers of data sets and of processes that are none."""
     for name, value in (("simulations", simulations), ("jobs", jobs)):
         if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-            raise GraphPriorError(f"{name} = {value!r}: expected a whole number from 1 on")
+            raise GraphPriorError(f"{name} = {value!r}: expected an integer of at least 1")
 
 
 def _refuse(model: Any) -> None:

@@ -1,1 +1,1 @@
-"""Gaussian graphical models: matrices, constrained estimates, simulation."""
+"""Gaussian graphical models: linear algebra, precision matrix estimates, simulation."""

@@ -1,10 +1,14 @@
-"""The weighted graphical lasso: one solver for penalised and constrained precision matrices.
+"""The weighted graphical lasso: estimates of a precision matrix with penalties or known zeros.
 
-It minimises ``-log det Theta + tr(S Theta) + sum Lambda_ij |Theta_ij|``. An
-infinite penalty is a known zero; no penalty on the rest gives the constrained
-MLE. Newton's method, each step solved by conjugate gradients on the entries
-that may move, within the orthant of the current signs, on the correlation
-scale, so that units do not matter.
+The objective is ``-log det Theta + tr(S Theta) + sum Lambda_ij |Theta_ij|``. An
+infinite penalty fixes an entry at zero; with penalties of only 0 and infinity
+the minimum is the constrained maximum likelihood estimate (MLE).
+
+The solver is Newton's method, and each step is computed by conjugate
+gradients. A step changes only the "movable" entries, those that are not kept
+at zero by their penalty, and no entry changes its sign within a step. All this
+is done with S scaled to a unit diagonal, so that the units of the variables
+have no influence.
 """
 
 from __future__ import annotations
@@ -25,13 +29,13 @@ from graphprior.types import Mask, Matrix
 
 TOLERANCE = 1e-6
 MAX_ITER = 2000
-# Entries of Theta on the correlation scale beyond this are an objective without minimum.
+# If an entry of Theta exceeds this (with S scaled to a unit diagonal), there is no minimum.
 RUNAWAY = 1e8
-# In exact arithmetic as many as there are entries; nearly dependent columns need more.
+# In exact arithmetic, the number of entries is enough; nearly dependent columns need more steps.
 CG_STEPS = 2000
-# Where columns are nearly dependent, entries that leave zero together drive each other back, for
-# hundreds of steps. After this many the penalty is lowered in stages, and a step lets only one
-# pair for so many variables leave zero.
+# If columns are nearly dependent, entries that become nonzero in the same step can push each other
+# back to zero for hundreds of steps. After PATIENCE steps the penalty is therefore lowered in
+# stages, and each step lets only one pair for every NODES_FOR_ONE variables become nonzero.
 PATIENCE = 100
 STAGE = 1.5
 STAGE_TOLERANCE = 1e-4
@@ -42,10 +46,11 @@ LARGEST_FACTOR = 1e12
 def pseudo_gradient(
     Theta: Matrix, W: Matrix, S: Matrix, Lambda: Matrix
 ) -> tuple[Matrix, Matrix, Mask]:
-    """Steepest slope of the penalised objective, the signs it assumes, and what may move.
+    """Return the gradient of the penalised objective, the signs assumed, and the movable entries.
 
-    The slope is zero at the minimum. ``W`` is inv(Theta). An entry at zero
-    stays there while its slope is below its penalty.
+    The gradient is zero at the minimum. ``W`` is inv(Theta). An entry that is
+    zero may not move as long as its gradient without penalty is at most its
+    penalty; otherwise it gets the sign of the direction of descent.
     """
     G = S - W
     signs = np.where(Theta != 0, np.sign(Theta), -np.sign(G))
@@ -55,7 +60,7 @@ def pseudo_gradient(
 
 
 def kkt_residual(Theta: Matrix, S: Matrix, Lambda: Matrix) -> float:
-    """Largest violation of the optimality conditions, on the scale where S has unit diagonal."""
+    """Return the largest violation of the optimality conditions, with S of unit diagonal."""
     R, scale = to_unit_diagonal(S)
     T = Theta * scale[:, None] * scale
     L = cholesky(T)
@@ -67,7 +72,7 @@ def kkt_residual(Theta: Matrix, S: Matrix, Lambda: Matrix) -> float:
 
 
 def _newton_direction(W: Matrix, slope: Matrix, movable: Mask, accuracy: float) -> Matrix:
-    """Solve W D W = -slope on the movable entries by preconditioned conjugate gradients."""
+    """Solve W D W = -slope for the movable entries by preconditioned conjugate gradients."""
     w = np.diag(W)
     precondition = np.where(movable, 1.0 / (np.outer(w, w) + W * W), 0.0)
     D = np.zeros_like(W)
@@ -101,13 +106,14 @@ def _objective(L: Matrix, Theta: Matrix, S: Matrix, penalty: Matrix) -> float:
 def _direction(
     Theta: Matrix, W: Matrix, slope: Matrix, signs: Matrix, movable: Mask, penalised: Mask
 ) -> Matrix:
-    """Newton direction in which entries that would change sign stop at zero.
+    """Return the Newton direction in which entries that would change sign stop at zero.
 
-    Cutting those entries off after the fact spoils the step for all others
-    (the line search then shrinks it); solving once more with them held at zero
-    needs about a third of the iterations.
+    The direction is computed a second time with these entries fixed at zero.
+    Setting them to zero afterwards would make the step worse for all others, the
+    line search would shorten it, and about three times as many steps would be
+    needed.
     """
-    # Exact steps only pay close to the solution.
+    # Accurate steps are worth their cost only close to the solution.
     accuracy = min(0.1, float(np.sqrt(np.abs(slope).max())))
     D = _newton_direction(W, slope, movable, accuracy)
     crossing = penalised & movable & ((Theta + D) * signs < 0)
@@ -123,7 +129,10 @@ def _direction(
 def _few_leave_zero(
     Theta: Matrix, W: Matrix, slope: Matrix, movable: Mask, penalised: Mask
 ) -> tuple[Matrix, Mask]:
-    """The slope, and what may move, when of the penalised zeros only those pulled strongest do."""
+    """Return slope and movable entries if only some of the penalised zeros may become nonzero.
+
+    These are the ones that would lower the objective most.
+    """
     w = np.diag(W)
     pull = np.where((Theta == 0) & movable & penalised, slope**2 / (np.outer(w, w) + W * W), 0.0)
     few = 2 * max(1, len(W) // NODES_FOR_ONE)  # a pair is two entries
@@ -134,14 +143,17 @@ def _few_leave_zero(
 def _minimise(
     R: Matrix, Lambda: Matrix, Theta: Matrix, tol: float, max_iter: int, few: bool = False
 ) -> tuple[Matrix, float, int]:
-    """Minimise on the correlation scale from a definite start; (Theta, KKT residual, steps).
+    """Minimise for a correlation matrix R; return Theta, its KKT residual and the steps taken.
 
-    With ``few`` a step lets only some entries leave zero.
+    ``Theta`` is the positive definite starting point. With ``few``, each step
+    lets only some entries become nonzero.
     """
     penalty = np.where(np.isfinite(Lambda), Lambda, 0.0)
     L = cholesky(Theta)
     if L is None:
-        raise GraphPriorError("the start of the solver must be positive definite")
+        raise GraphPriorError(
+            "start is not positive definite: pass a positive definite matrix, or None"
+        )
     value = _objective(L, Theta, R, penalty)
     for iteration in range(max_iter + 1):
         W = inverse_from_cholesky(L)
@@ -152,8 +164,8 @@ def _minimise(
         if few:
             slope, movable = _few_leave_zero(Theta, W, slope, movable, penalty > 0)
         D = _direction(Theta, W, slope, signs, movable, penalty > 0)
-        # A small residual alone leaves nearly singular directions unsolved; what is left to gain
-        # (half of this) does not depend on conditioning.
+        # In nearly singular directions the residual can be small far from the minimum. The decrease
+        # that a Newton step promises (half of this product) does not have this problem.
         if residual <= tol and -float(np.vdot(slope, D)) <= (tol * len(R)) ** 2:
             break
         found = _line_search(R, penalty, Theta, value, D, slope, signs)
@@ -164,12 +176,12 @@ def _minimise(
 
 
 def _by_stages(R: Matrix, Lambda: Matrix, tol: float, max_iter: int) -> tuple[Matrix, float, int]:
-    """Minimise for larger penalties first: each solution is the start of the next."""
+    """Minimise with larger penalties first; each solution is the start of the next stage."""
     penalised = np.isfinite(Lambda) & (Lambda > 0)
     factor = min(float((np.abs(R[penalised]) / Lambda[penalised]).max()), LARGEST_FACTOR)
     loose = max(tol, STAGE_TOLERANCE)
     Theta, left, residual = np.eye(len(R)), max_iter, 0.0
-    # A stage that fails will not be followed by one that does not.
+    # If one stage fails, later stages would fail as well.
     while factor > STAGE and left > 0 and residual <= loose:
         factor /= STAGE
         few_steps = min(left, 2 * PATIENCE)
@@ -190,7 +202,12 @@ def _line_search(
     slope: Matrix,
     signs: Matrix,
 ) -> tuple[Matrix, Matrix, float] | None:
-    """The longest halved step that stays definite, in its orthant, and goes down enough."""
+    """Return Theta, its Cholesky factor and the objective after the longest acceptable step.
+
+    The step is halved until Theta is positive definite and the objective has
+    decreased enough. Entries that would change sign are set to zero. The result
+    is None if there is no such step.
+    """
     step = 1.0
     while step > 1e-10:
         trial = Theta + step * D
@@ -212,25 +229,26 @@ def weighted_glasso(
     tol: float = TOLERANCE,
     max_iter: int = MAX_ITER,
 ) -> Matrix:
-    """Weighted graphical lasso: penalty Lambda_ij |Theta_ij| on each entry. Eq. (1).
+    """Weighted graphical lasso, with penalty Lambda_ij |Theta_ij| on each entry. Eq. (1).
 
     ``Lambda`` is symmetric and non-negative; ``inf`` fixes an entry at exactly
-    zero. ``start`` is a definite matrix with zeros where Lambda is infinite.
+    zero. ``start`` is a positive definite matrix that is zero where Lambda is
+    infinite.
     """
     S = check_covariance(S)
     Lambda = check_penalty(Lambda, len(S))
     Theta, residual, _ = solve(S, Lambda, start, tol, max_iter)
     if not optimum_exists(Theta, S, Lambda):
         warnings.warn(
-            "the weighted graphical lasso has no minimum: there are too few observations for "
-            "the entries without penalty; penalise more entries or shrink S",
+            "the weighted graphical lasso has no minimum, because there are too few observations "
+            "for the entries without penalty: penalise more entries or shrink S",
             GraphPriorWarning,
             stacklevel=2,
         )
     elif not residual <= tol:
         warnings.warn(
-            f"weighted graphical lasso stopped at optimality residual {residual:.1e} "
-            f"(wanted {tol:.0e}): raise max_iter or the penalty",
+            f"the weighted graphical lasso did not converge: it stopped at optimality residual "
+            f"{residual:.1e}, expected at most {tol:.0e}; increase max_iter or the penalty",
             GraphPriorWarning,
             stacklevel=2,
         )
@@ -240,9 +258,10 @@ def weighted_glasso(
 def solve(
     S: Matrix, Lambda: Matrix, start: Matrix | None, tol: float, max_iter: int
 ) -> tuple[Matrix, float, int]:
-    """Theta, its optimality residual and the number of Newton steps; nothing is checked.
+    """Return Theta, its optimality residual and the number of Newton steps.
 
-    A problem that needs stages is solved anew, without ``start``.
+    The arguments are not checked. If the penalty has to be lowered in stages,
+    the solver starts again and ignores ``start``.
     """
     R, scale = to_unit_diagonal(S)
     units = scale[:, None] * scale
@@ -260,17 +279,18 @@ def solve(
 
 
 def _may_exist(Theta: Matrix, R: Matrix, Lambda: Matrix) -> bool:
-    """Whether more steps make sense: a solver that runs off would take all that are left."""
+    """Whether a minimum seems to exist; if not, further steps would be wasted."""
     return is_definite(R - 1e-12 * np.eye(len(R))) or optimum_exists(Theta, R, Lambda)
 
 
 def optimum_exists(Theta: Matrix, S: Matrix, Lambda: Matrix) -> bool:
-    """Whether the problem has a solution, given the point a solver ended at.
+    """Whether the problem has a solution, given the point ``Theta`` where a solver ended.
 
-    It does if and only if some definite matrix W has |W - S| <= Lambda
-    everywhere (for the MLE: S on the free entries can be completed). The one to
-    try is inv(Theta), which at the solution is such a matrix; a solver that
-    runs off ends next to a singular one.
+    It has one if and only if a positive definite matrix W exists with
+    |W - S| <= Lambda everywhere (for the MLE: if S on the free entries can be
+    completed to a positive definite matrix). At the solution, inv(Theta) is such
+    a matrix, so inv(Theta) is tried. If there is no solution, the solver
+    diverges, and inv(Theta) is nearly singular.
     """
     R, scale = to_unit_diagonal(S)
     units = scale[:, None] * scale
@@ -279,30 +299,38 @@ def optimum_exists(Theta: Matrix, S: Matrix, Lambda: Matrix) -> bool:
         return False
     room = Lambda / units
     W = np.clip(inverse_from_cholesky(L), R - room, R + room)
-    # A margin above rounding: a matrix that is definite by luck is no certificate.
+    # The margin is larger than rounding errors, which could make a singular W look definite.
     return is_definite(W - 1e-9 * np.eye(len(S)))
 
 
 def check_covariance(S: Matrix) -> Matrix:
-    """A finite symmetric matrix with positive diagonal."""
+    """Return ``S`` as a matrix; raise an error unless it can be a covariance matrix."""
     S = np.asarray(S, dtype=np.float64)
     if S.ndim != 2 or S.shape[0] != S.shape[1] or not np.isfinite(S).all():
         raise GraphPriorError(f"S has shape {S.shape}: expected a square matrix of finite numbers")
     if not np.allclose(S, S.T, rtol=1e-8, atol=0):
-        raise GraphPriorError("S is not symmetric: it is no covariance matrix")
+        raise GraphPriorError("S is not symmetric: expected a covariance matrix")
     if (np.diag(S) <= 0).any():
         i = int(np.flatnonzero(np.diag(S) <= 0)[0])
-        raise GraphPriorError(f"S[{i}, {i}] = {S[i, i]:g}: a variable must vary; remove it")
+        raise GraphPriorError(
+            f"S[{i}, {i}] = {S[i, i]:g}: variances must be positive; remove this variable"
+        )
     return S
 
 
 def check_penalty(Lambda: Matrix, n: int) -> Matrix:
-    """A symmetric, non-negative penalty matrix with a finite diagonal."""
+    """Return ``Lambda`` as a matrix; raise an error unless it is a valid penalty matrix."""
     Lambda = np.asarray(Lambda, dtype=np.float64)
     if Lambda.shape != (n, n):
         raise GraphPriorError(f"Lambda has shape {Lambda.shape}: expected ({n}, {n})")
     if np.isnan(Lambda).any() or (Lambda < 0).any() or not np.array_equal(Lambda, Lambda.T):
-        raise GraphPriorError("Lambda must be symmetric with entries from 0 to inf")
+        raise GraphPriorError(
+            "Lambda has negative, nan or asymmetric entries: "
+            "expected a symmetric matrix with entries from 0 to inf"
+        )
     if np.isinf(np.diag(Lambda)).any():
-        raise GraphPriorError("Lambda's diagonal must be finite: a variance is never zero")
+        raise GraphPriorError(
+            "the diagonal of Lambda has infinite entries: expected finite ones, "
+            "because the diagonal of Theta cannot be zero"
+        )
     return Lambda

@@ -1,4 +1,4 @@
-"""Small matrix facts used throughout: definiteness, inverse, log-determinant, units."""
+"""Linear algebra for symmetric matrices: Cholesky factors, inverses, scaling."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from scipy.linalg import lapack
 
 from graphprior.types import Matrix
 
-# Of correlations. With less, variables are copies or sums of others for all that can be computed:
-# the evidence squares inverses, and at 1e-7 it lost the edges of a sum in a third of the cases.
+# Of a correlation matrix. Below this, a variable cannot be told numerically from a copy or a sum of
+# others: the evidence squares inverses, and with 1e-7 the edges of a sum were lost in a third of
+# the cases.
 LEAST_EIGENVALUE = 1e-5
 
 
 def cholesky(A: Matrix) -> Matrix | None:
-    """Lower Cholesky factor, or None when ``A`` is not positive definite."""
+    """Return the lower Cholesky factor, or None if ``A`` is not positive definite."""
     L, info = lapack.dpotrf(A, lower=1, clean=1)
-    # LAPACK lets an infinite or nan pivot pass; such a matrix is not definite.
+    # LAPACK reports success for infinite or nan pivots, but such a matrix is not definite.
     return L if info == 0 and np.isfinite(L.sum()) else None
 
 
@@ -25,21 +26,22 @@ def is_definite(A: Matrix) -> bool:
 
 
 def cholesky_with_nugget(A: Matrix) -> Matrix:
-    """Lower Cholesky factor of a matrix that is definite but for rounding.
+    """Return the lower Cholesky factor of a matrix that is definite except for rounding errors.
 
-    The least share of its diagonal that makes it so is added: dependent variables
-    leave a direction with next to no information, and what it has must not be drowned.
+    A share of the diagonal is added to it, as little as makes it positive
+    definite. Dependent variables leave a direction with very little
+    information, and a larger share would hide that.
     """
     d = np.diag(A)
     for share in (0.0, *10.0 ** np.arange(-15, 0)):
         L = cholesky(A + np.diag(share * d))
         if L is not None:
             return L
-    raise np.linalg.LinAlgError("the matrix is not positive definite, nor nearly so")
+    raise np.linalg.LinAlgError("the matrix is far from positive definite")
 
 
 def inverse_from_cholesky(L: Matrix) -> Matrix:
-    """inv(L L^T), symmetric to the last bit."""
+    """Return inv(L L^T), which is exactly symmetric."""
     lower, _ = lapack.dpotri(L, lower=1)
     lower = np.tril(lower)
     inverse: Matrix = lower + np.tril(lower, -1).T
@@ -47,12 +49,12 @@ def inverse_from_cholesky(L: Matrix) -> Matrix:
 
 
 def log_determinant(L: Matrix) -> float:
-    """log det(L L^T)."""
+    """Return log det(L L^T)."""
     return 2.0 * float(np.log(np.diag(L)).sum())
 
 
 def to_unit_diagonal(A: Matrix) -> tuple[Matrix, Matrix]:
-    """``A`` scaled to a unit diagonal, and the scale: A = scale_i scale_j A_unit."""
+    """Return ``A`` scaled to a unit diagonal, and the scale: A_ij = scale_i scale_j unit_ij."""
     scale = np.sqrt(np.diag(A))
     unit = A / scale[:, None] / scale
     np.fill_diagonal(unit, 1.0)
@@ -60,7 +62,7 @@ def to_unit_diagonal(A: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def apart(R: Matrix, least: float) -> Matrix:
-    """Correlations a little less than they are where the smallest eigenvalue is below ``least``."""
+    """Shrink the correlations ``R`` slightly if their smallest eigenvalue is below ``least``."""
     if np.linalg.eigvalsh(R)[0] >= least:
         return R
     closer: Matrix = (R + least * np.eye(len(R))) / (1 + least)
@@ -68,7 +70,7 @@ def apart(R: Matrix, least: float) -> Matrix:
 
 
 def partial_correlations(Theta: Matrix) -> Matrix:
-    """-Theta_ij / sqrt(Theta_ii Theta_jj), with unit diagonal."""
+    """Return the partial correlations -Theta_ij / sqrt(Theta_ii Theta_jj), with unit diagonal."""
     d = np.sqrt(np.diag(Theta))
     rho: Matrix = -Theta / d[:, None] / d
     np.fill_diagonal(rho, 1.0)
@@ -76,11 +78,11 @@ def partial_correlations(Theta: Matrix) -> Matrix:
 
 
 def nearest_correlation(R: Matrix, tol: float = 1e-8, max_iter: int = 2000) -> Matrix:
-    """The positive semidefinite matrix with unit diagonal nearest to a symmetric ``R``.
+    """Return the correlation matrix (semidefinite, with unit diagonal) nearest to ``R``.
 
-    Projections in turn on the semidefinite matrices and on those with unit
-    diagonal, the first with Dykstra's correction (Higham 2002). The last step
-    scales what is left of the diagonal away.
+    It is found by alternating projections onto the semidefinite matrices, with
+    Dykstra's correction, and onto those with unit diagonal (Higham 2002). At the
+    end, the result is scaled to an exact unit diagonal.
     """
     if np.linalg.eigvalsh(R)[0] >= 0:
         return R

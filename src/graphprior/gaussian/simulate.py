@@ -1,10 +1,4 @@
-"""Gaussian graphical models: drawing them, and the likelihood of a graph.
-
-The likelihood of a graph needs a precision matrix. The paper plugs one in: the
-constrained estimate ``Theta_hat``, masked by the graph. For a noisy graph the
-mask is not binary, and ``Theta_tilde = Theta_hat * (A_tilde + I)`` moves
-smoothly with it.
-"""
+"""Simulate precision matrices and observations, and compute log-likelihoods."""
 
 from __future__ import annotations
 
@@ -16,9 +10,9 @@ from graphprior.types import Matrix
 
 
 def simulate_precision(A: Matrix, rng: np.random.Generator, tries: int = 10) -> Matrix:
-    """Theta_0 with the support of ``A``: a Wishart(n, 10/n I) draw, masked.
+    """Draw a precision matrix Theta_0 with the zeros of ``A``: a masked Wishart(n, 10/n I).
 
-    Masking can destroy definiteness; the draw is then repeated.
+    If the masked matrix is not positive definite, the draw is repeated.
     """
     n = len(A)
     for _ in range(tries):
@@ -27,21 +21,21 @@ def simulate_precision(A: Matrix, rng: np.random.Generator, tries: int = 10) -> 
         if is_definite(Theta_0):
             return np.asarray(Theta_0)
     raise GraphPriorError(
-        f"no positive definite precision matrix in {tries} draws for a graph of {n} nodes and "
-        f"{int(A.sum() / 2)} edges: dense graphs need more tries"
+        f"none of {tries} draws gave a positive definite precision matrix for a graph of {n} "
+        f"nodes and {int(A.sum() / 2)} edges: dense graphs need more tries"
     )
 
 
 def simulate_observations(Theta: Matrix, k: int, rng: np.random.Generator) -> Matrix:
-    """X (k, n): rows from N(0, inv(Theta))."""
+    """Draw k observations from N(0, inv(Theta)), as the rows of X (k, n)."""
     L = cholesky(Theta)
     if L is None:
-        raise GraphPriorError("Theta is not positive definite: it is no precision matrix")
+        raise GraphPriorError("Theta is not positive definite: expected a precision matrix")
     return np.asarray(np.linalg.solve(L.T, rng.standard_normal((len(Theta), k))).T, np.float64)
 
 
 def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
-    """log p(X | Theta), -inf where Theta is not definite. Eq. (5)."""
+    """Return log p(X | Theta), or -inf if Theta is not positive definite. Eq. (5)."""
     L = cholesky(Theta)
     if L is None:
         return -np.inf
@@ -50,9 +44,12 @@ def log_likelihood(Theta: Matrix, S: Matrix, k: int) -> float:
 
 
 def row_log_densities(Z: Matrix, Theta: Matrix) -> Matrix:
-    """log p of each row of ``Z`` (k, n) under N(0, inv(Theta)), of its entries that are not nan."""
+    """Return the log-density of each row of ``Z`` (k, n) under N(0, inv(Theta)).
+
+    Entries that are nan are integrated out.
+    """
     seen, Sigma, out = ~np.isnan(Z), np.linalg.inv(Theta), np.empty(len(Z))
-    for pattern in np.unique(seen, axis=0):  # rows that lack the same entries, together
+    for pattern in np.unique(seen, axis=0):  # all rows with the same missing entries together
         rows = (seen == pattern).all(axis=1)
         out[rows] = _log_density(
             Z[np.ix_(rows, pattern)], np.linalg.inv(Sigma[np.ix_(pattern, pattern)])

@@ -1,9 +1,9 @@
-"""A Wishart prior for the precision matrix, chosen by the data alone.
+"""A Wishart prior for the precision matrix, estimated from the data (empirical Bayes).
 
-``Theta ~ Wishart(nu, diag(1/psi))`` is conjugate, so p(X | nu, psi) has a closed
-form. Its maximum gives nu and psi: the size of partial correlations (about
-1/sqrt(nu)) and the scale of each variable, defined for any number of
-observations. Nothing of the graph is used.
+``Theta ~ Wishart(nu, diag(1/psi))`` is conjugate, so the marginal likelihood
+p(X | nu, psi) has a closed form. Its maximum gives nu and psi: nu determines the
+typical size of partial correlations (about 1/sqrt(nu)), and psi the scale of
+each variable. Both exist for any number of observations. The graph is not used.
 """
 
 from __future__ import annotations
@@ -18,26 +18,27 @@ from graphprior.gaussian.linalg import to_unit_diagonal
 from graphprior.types import Matrix, Vector
 
 ROUNDS = 100
-LEAST_PSI = 1e-10  # of a unit diagonal
-# nu beyond this many times n: no partial correlation is seen at all, and how small they are
-# cannot be told. Letting nu grow would take the first guess of their size far too small.
+LEAST_PSI = 1e-10  # with S scaled to a unit diagonal
+# The largest nu, as a multiple of n. If nu would become larger, the data show no partial
+# correlation at all and cannot determine how small they are; the first guess of their size, which
+# is taken from nu, would then be far too small.
 LARGEST = 10.0
 
 
 @dataclass(frozen=True)
 class WishartPrior:
-    """nu degrees of freedom and the diagonal ``psi`` of the inverse scale."""
+    """Wishart prior with ``nu`` degrees of freedom and inverse scale matrix diag(``psi``)."""
 
     nu: float
     psi: Vector
 
     def posterior_mean(self, S: Matrix, k: float) -> Matrix:
-        """E[Theta | X] for k observations with covariance ``S``."""
+        """Return E[Theta | X] for k observations with covariance ``S``."""
         return np.asarray((self.nu + k) * np.linalg.inv(np.diag(self.psi) + k * S), np.float64)
 
 
 def log_marginal_likelihood(S: Matrix, k: float, prior: WishartPrior) -> float:
-    """log p(X | nu, psi) of k observations with mean zero and covariance ``S``."""
+    """Return log p(X | nu, psi) for k observations with mean zero and covariance ``S``."""
     n, nu, psi = len(S), prior.nu, prior.psi
     _, log_det = np.linalg.slogdet(np.diag(psi) + k * S)
     return float(
@@ -47,10 +48,11 @@ def log_marginal_likelihood(S: Matrix, k: float, prior: WishartPrior) -> float:
 
 
 def fit_wishart(S: Matrix, k: float) -> WishartPrior:
-    """nu and psi of largest marginal likelihood.
+    """Return the prior whose nu and psi maximise the marginal likelihood.
 
-    In turn: psi by its fixed point psi_i = nu / k (1 / [inv(Psi + k S)]_ii - psi_i),
-    where the slope is zero for psi_i alone, and nu on a line with psi / nu held.
+    Two steps alternate. The first iterates the fixed point
+    psi_i = nu / k (1 / [inv(Psi + k S)]_ii - psi_i), at which the derivative by
+    psi_i is zero. The second maximises over nu while psi / nu is fixed.
     """
     R, scale = to_unit_diagonal(S)
     n = len(R)
@@ -58,7 +60,7 @@ def fit_wishart(S: Matrix, k: float) -> WishartPrior:
     for _ in range(ROUNDS):
         for _ in range(3):
             inverse = np.diag(np.linalg.inv(np.diag(psi) + k * R))
-            # Of copies of a variable nothing is left but rounding, of either sign.
+            # For copies of a variable only rounding errors are left, which may be negative.
             psi = np.maximum(nu / k * (1 / inverse - psi), LEAST_PSI)
         last, nu = nu, _best_nu(R, k, psi / nu)
         psi = psi * nu / last
@@ -68,7 +70,7 @@ def fit_wishart(S: Matrix, k: float) -> WishartPrior:
 
 
 def _best_nu(R: Matrix, k: float, ratio: Vector) -> float:
-    """The best nu with psi = nu * ratio, by eigenvalues."""
+    """Return the nu that maximises the marginal likelihood with psi = nu * ratio."""
     n, root = len(R), np.sqrt(ratio)
     w = np.maximum(np.linalg.eigvalsh(R / np.outer(root, root)), 0.0)
 

@@ -1,1 +1,1 @@
-"""Graphs as matrices, and as objects of other libraries."""
+"""Graphs as adjacency matrices, and conversion from and to other libraries."""

@@ -1,8 +1,9 @@
-"""Graphs of other libraries, and lists of edges, as adjacency matrices.
+"""Convert graphs of other libraries and lists of edges to adjacency matrices, and back.
 
-What is not a simple undirected graph is refused, or mended where the caller
-hands a `Changes` to count in: loops dropped, directions and repeats ignored.
-Weights are always refused: which of them make an edge is not ours to say.
+Only simple undirected graphs are accepted. If the caller passes a `Changes`
+counter, loops are dropped, and directions and repeated edges are ignored; the
+counter says in how many graphs. Weighted graphs are always refused, because
+only the user can say which weights count as an edge.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import check_adjacency, check_nodes, pairs
 from graphprior.types import Matrix
 
-Changes = Counter[str]  # what was done to graphs, and to how many of them
+Changes = Counter[str]  # the number of graphs that each change was made to
 LOOPS = "loops dropped"
 DIRECTED = "directed edges taken as undirected"
 MULTIPLE = "multiple edges taken as one"
@@ -30,20 +31,21 @@ MULTIPLE = "multiple edges taken as one"
 def from_edges(
     n: int, edges: npt.ArrayLike, name: str = "graph", changes: Changes | None = None
 ) -> Matrix:
-    """Adjacency of n nodes and an (E, 2) list of undirected edges."""
+    """Return the adjacency matrix of n nodes from an (E, 2) list of undirected edges."""
     e = np.asarray(edges)
     if e.size == 0:
         e = np.zeros((0, 2), dtype=np.int64)
     if e.ndim != 2 or e.shape[1] != 2 or e.dtype.kind not in "iu":
         raise GraphPriorError(
             f"{name} is not a list of edges (shape {e.shape}, type {e.dtype}): "
-            "expected pairs of node numbers, without weights"
+            "expected one pair of node numbers for each edge, without weights"
         )
     check_nodes(n, name)
     outside = e[(e < 0) | (e >= n)]
     if len(outside):
         raise GraphPriorError(
-            f"{name}: an edge names node {outside[0]}, but there are {n} nodes, 0 to {n - 1}"
+            f"{name}: an edge refers to node {outside[0]}, but the {n} nodes are numbered "
+            f"0 to {n - 1}"
         )
     A = np.zeros((n, n))
     A[e[:, 0], e[:, 1]] = A[e[:, 1], e[:, 0]] = 1.0
@@ -58,7 +60,7 @@ def _finish(A: Matrix, name: str, changes: Changes | None) -> Matrix:
 
 
 def from_networkx(graph: Any, name: str = "graph", changes: Changes | None = None) -> Matrix:
-    """Adjacency of a networkx graph; directed, multiple and weighted ones are refused."""
+    """Return the adjacency matrix of a networkx graph, which must be simple and unweighted."""
     check_nodes(graph.number_of_nodes(), name)
     _note(graph.is_directed(), DIRECTED, changes, f"{name} is directed: expected an undirected "
           "graph; use `.to_undirected()`")  # fmt: skip
@@ -81,12 +83,12 @@ def _note(found: bool, what: str, changes: Changes | None, refusal: str) -> None
 def _weighted(name: str, example: str = "") -> GraphPriorError:
     return GraphPriorError(
         f"{name} is weighted{example}: "
-        "expected edges without weights; decide which ones count and drop the weights"
+        "expected edges without weights; decide which of them to keep, and drop the weights"
     )
 
 
 def as_adjacency(graph: Any, name: str = "graph", changes: Changes | None = None) -> Matrix:
-    """Adjacency of an array or of a networkx, igraph or PyTorch Geometric graph."""
+    """Return the adjacency matrix of an array or a networkx, igraph or PyTorch Geometric graph."""
     if isinstance(graph, nx.Graph):
         return from_networkx(graph, name, changes)
     directed = f"{name} is directed: expected an undirected graph"
@@ -106,7 +108,10 @@ def as_adjacency(graph: Any, name: str = "graph", changes: Changes | None = None
 
 
 def as_networkx(A: Matrix, names: Sequence[str], **attributes: npt.NDArray[Any]) -> nx.Graph:
-    """The graph ``A`` with named nodes; each edge carries its entry of each attribute."""
+    """Return ``A`` as a networkx graph with named nodes.
+
+    Each edge gets its entry of each matrix in ``attributes``.
+    """
     graph = nx.Graph()
     graph.add_nodes_from(names)
     for i, j in np.argwhere(np.triu(A, 1) == 1):
@@ -116,7 +121,10 @@ def as_networkx(A: Matrix, names: Sequence[str], **attributes: npt.NDArray[Any])
 
 
 def as_igraph(graph: nx.Graph) -> Any:
-    """The igraph graph of a networkx one: vertex attribute ``name``, edge attributes as there."""
+    """Convert a networkx graph to igraph: nodes become the vertex attribute ``name``.
+
+    Edge attributes are kept.
+    """
     _need("igraph", "igraph")
     import igraph
 
@@ -129,20 +137,21 @@ def as_igraph(graph: nx.Graph) -> Any:
 
 
 def as_arviz(samples: npt.NDArray[Any], names: Sequence[str]) -> Any:
-    """Graphs drawn (M, n, n) as an ArviZ tree: variable ``edge`` by chain, draw and pair.
+    """Return sampled graphs (M, n, n) for ArviZ: variable ``edge`` by chain, draw and pair.
 
-    Every graph is the last state of a chain of its own: M chains of one draw each.
+    Every graph is the last state of its own chain, so there are M chains of one draw each.
     """
     if not len(samples):
         raise GraphPriorError(
-            "no graphs were drawn: engines 'gibbs' and 'langevin' draw some, 'direct' none"
+            "no graphs were drawn: fit with engine 'gibbs' or 'langevin', because 'direct' "
+            "only gives probabilities"
         )
     _need("arviz_base", "arviz")
     from arviz_base import from_dict
 
     rows, cols = pairs(len(names))
     source, target = ([str(names[i]) for i in ends] for ends in (rows, cols))
-    with warnings.catch_warnings():  # more chains than draws is as it should be
+    with warnings.catch_warnings():  # ArviZ warns about more chains than draws, as intended here
         warnings.simplefilter("ignore")
         tree = from_dict(
             {"posterior": {"edge": samples[:, None, rows, cols]}},

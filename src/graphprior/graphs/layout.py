@@ -1,4 +1,7 @@
-"""Where nodes stand: a place in the drawing, and a rank in the matrix. Same graph, same answer."""
+"""Positions of nodes in a drawing, and an order of nodes for a matrix plot.
+
+Both are deterministic.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,17 @@ from scipy.spatial.distance import pdist
 
 from graphprior.types import Matrix
 
-EXACT = 60  # nodes up to which distances along the graph are fitted; it takes n**3
-LARGE = 200  # nodes from which fewer steps must do
-WIDE = 1.5  # width of the drawing over its height
+EXACT = 60  # up to this many nodes, distances along the graph are fitted, which costs n**3
+LARGE = 200  # above this many nodes, the layout takes fewer steps
+WIDE = 1.5  # ratio of the width of the drawing to its height
 
 
 def places(A: Matrix) -> Matrix:
-    """(n, 2): connected parts apart from each other, the largest first, single nodes last."""
+    """Return the positions (n, 2) of all nodes.
+
+    Connected components are drawn apart from each other, the largest first and
+    single nodes last.
+    """
     graph = nx.from_numpy_array(A)
     parts = sorted((sorted(part) for part in nx.connected_components(graph)), key=_rank)
     xy = np.zeros((len(A), 2))
@@ -34,13 +41,13 @@ def _rank(part: list[int]) -> tuple[int, int]:
 
 
 def _box(size: int) -> npt.NDArray[np.float64]:
-    """Width and height of what ``size`` nodes need."""
+    """Return the width and height of the area for ``size`` nodes."""
     side = np.sqrt(size)
     return np.array([side * np.sqrt(WIDE), side / np.sqrt(WIDE)])
 
 
 def _shelves(boxes: list[npt.NDArray[np.float64]]) -> Iterable[npt.NDArray[np.float64]]:
-    """Corners of boxes, highest first, set side by side in rows."""
+    """Yield the corners of boxes that are placed side by side in rows, the highest first."""
     area = sum(float(np.prod(box + 1)) for box in boxes)
     width = max(float(boxes[0][0]), np.sqrt(WIDE * area))
     x = y = height = 0.0
@@ -52,11 +59,11 @@ def _shelves(boxes: list[npt.NDArray[np.float64]]) -> Iterable[npt.NDArray[np.fl
 
 
 def _unit_places(graph: nx.Graph, nodes: list[int]) -> Matrix:
-    """Places of a connected graph's nodes, within the unit square."""
+    """Return the positions of the nodes of a connected graph within the unit square."""
     if len(nodes) == 1:
         return np.full((1, 2), 0.5)
     ordered = nx.Graph()
-    ordered.add_nodes_from(nodes)  # a subgraph lists its nodes in no promised order
+    ordered.add_nodes_from(nodes)  # networkx does not promise the order of a subgraph's nodes
     ordered.add_edges_from(graph.edges)
     if len(nodes) <= EXACT:
         found = nx.kamada_kawai_layout(ordered)
@@ -66,7 +73,7 @@ def _unit_places(graph: nx.Graph, nodes: list[int]) -> Matrix:
 
 
 def _unit(xy: Matrix) -> Matrix:
-    """Moved and stretched to fill the unit square; what has no extent stands in the middle."""
+    """Scale positions to fill the unit square; a direction without extent is centred."""
     low, span = xy.min(axis=0), np.ptp(xy, axis=0)
     flat = span < 1e-9 * max(float(span.max()), 1e-300)
     unit: Matrix = np.where(flat, 0.5, (xy - low) / np.where(flat, 1.0, span))
@@ -74,7 +81,7 @@ def _unit(xy: Matrix) -> Matrix:
 
 
 def matrix_order(P: Matrix) -> npt.NDArray[np.intp]:
-    """Nodes in an order that puts those with like neighbours next to each other."""
+    """Return an order of the nodes in which nodes with similar neighbours are adjacent."""
     rows = P.copy()
     np.fill_diagonal(rows, 1.0)
     tree = linkage(pdist(rows, "cosine"), "average", optimal_ordering=True)

@@ -1,7 +1,7 @@
-"""Numbers of a graph that can be asked for by name.
+"""Quantities of a graph that can be requested by name, such as "degree".
 
-A quantity is a function of a networkx graph that gives a number, or a dict
-with one for each node.
+A quantity is a function that takes a networkx graph and returns a number, or a
+dict with one number for each node.
 """
 
 from __future__ import annotations
@@ -14,24 +14,27 @@ import numpy as np
 
 Quantity = Callable[[nx.Graph], Any]
 Groups = Callable[[nx.Graph], Iterable[Iterable[str]]]
-SEED = 0  # of Louvain's order of visits
+SEED = 0  # of the order in which the Louvain algorithm visits the nodes
 
 
 def communities(graph: nx.Graph) -> list[set[str]]:
-    """Louvain's communities, visited in one fixed order."""
+    """Return the communities that the Louvain algorithm finds with a fixed seed."""
     found: list[set[str]] = nx.community.louvain_communities(graph, seed=SEED)
     return found
 
 
 def modularity(graph: nx.Graph) -> float:
-    """Of Louvain's communities: edges inside them beyond chance; 0 without edges."""
+    """Return the modularity of the Louvain communities, or 0 for a graph without edges."""
     if not graph.number_of_edges():
         return 0.0
     return float(nx.community.modularity(graph, communities(graph)))
 
 
 def eigenvector_centrality(graph: nx.Graph) -> dict[str, float]:
-    """Where power iteration from equal weights ends, also with several components."""
+    """Return the eigenvector centrality of each node, also for graphs of several components.
+
+    It is the limit of power iteration that starts from equal weights.
+    """
     values, vectors = np.linalg.eigh(nx.to_numpy_array(graph))
     top = vectors[:, values > values[-1] - 1e-9]
     x = top @ top.sum(0)
@@ -39,7 +42,7 @@ def eigenvector_centrality(graph: nx.Graph) -> dict[str, float]:
 
 
 def largest_component(graph: nx.Graph) -> int:
-    """Nodes of the largest connected part."""
+    """Return the number of nodes in the largest connected component."""
     return max(len(part) for part in nx.connected_components(graph))
 
 

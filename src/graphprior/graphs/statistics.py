@@ -1,4 +1,4 @@
-"""A set of graphs in a few numbers, to hold generated graphs against real ones."""
+"""Summary statistics of a set of graphs, for comparing generated graphs with real ones."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from graphprior.types import Matrix
 
 
 def degree_histogram(graphs: Sequence[Matrix]) -> list[float]:
-    """Share of nodes with degree 0, 1, 2, ..., each graph counting the same."""
+    """Return the share of nodes with degree 0, 1, 2, ...; all graphs have the same weight."""
     most = max(len(A) for A in graphs)
     counts = [np.bincount(A.sum(0).astype(int), minlength=most) / len(A) for A in graphs]
     return [float(share) for share in np.mean(counts, axis=0)]
 
 
 def graph_statistics(graphs: Sequence[Matrix]) -> dict[str, Any]:
-    """Means over graphs of density, clustering and triangles, and the degree histogram."""
+    """Return means over graphs of density, clustering, triangles and degrees, as a dict."""
     networks = [nx.from_numpy_array(A) for A in graphs]
     density = np.array([vech(A).mean() for A in graphs])
     return {
@@ -36,7 +36,7 @@ def graph_statistics(graphs: Sequence[Matrix]) -> dict[str, Any]:
 
 
 def histogram_distance(a: Sequence[float], b: Sequence[float]) -> float:
-    """Total variation between two histograms, 0 (equal) to 1 (apart)."""
+    """Return the total variation distance of two histograms, from 0 (equal) to 1 (disjoint)."""
     size = max(len(a), len(b))
     p, q = (np.pad(np.asarray(h, dtype=float), (0, size - len(h))) for h in (a, b))
     return float(0.5 * np.abs(p - q).sum())

@@ -55,8 +55,8 @@ def test_unknown_and_observed_pairs_are_a_partition(rng):
     [
         ((0, 1), 0.62, r"known\[0, 1\] = 0.62.*entries must be 0"),
         ((2, 2), 1.0, r"known\[2, 2\] = 1: the diagonal must be 0"),
-        ((0, 1), 1.0, r"known\[0, 1\] = 1, \[1, 0\] = 0: the matrix must be symmetric"),
-        ((0, 2), NAN, r"known\[0, 2\] = nan, \[2, 0\] = 0: the matrix must be symmetric"),
+        ((0, 1), 1.0, r"known\[0, 1\] = 1, \[1, 0\] = 0: the matrix is not symmetric"),
+        ((0, 2), NAN, r"known\[0, 2\] = nan, \[2, 0\] = 0: the matrix is not symmetric"),
     ],
 )
 def test_a_bad_entry_is_named(entry, value, message):

@@ -44,8 +44,7 @@ def from_edges(
     outside = e[(e < 0) | (e >= n)]
     if len(outside):
         raise GraphPriorError(
-            f"{name}: an edge refers to node {outside[0]}, but the {n} nodes are numbered "
-            f"0 to {n - 1}"
+            f"{name}: an edge refers to node {outside[0]}, but there are {n} nodes, numbered from 0"
         )
     A = np.zeros((n, n))
     A[e[:, 0], e[:, 1]] = A[e[:, 1], e[:, 0]] = 1.0

@@ -143,7 +143,7 @@ def refuse_one_sided(A: Matrix, name: str) -> None:
     one_sided = (A != A.T) & ~(np.isnan(A) & np.isnan(A.T))
     np.fill_diagonal(one_sided, False)
     refuse_first(
-        one_sided, A, name, "the matrix must be symmetric, (i, j) and (j, i) are the same pair"
+        one_sided, A, name, "the matrix is not symmetric, but (i, j) and (j, i) are the same pair"
     )
 
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -65,6 +65,34 @@ class TrainingConfig:
             return self.learning_rate * (step + 1) / warm
         done = (step - warm) / max(1, self.steps - warm)
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+
+
+@runtime_checkable
+class Examples(Protocol):
+    """Where the graphs of a batch come from: a set, or a source that does not end."""
+
+    def batch(self, rng: np.random.Generator) -> list[Matrix]:
+        """Graphs to learn from in one step."""
+
+    def held_out(self, seed: int) -> list[Matrix]:
+        """Graphs for validation."""
+
+
+@dataclass(frozen=True)
+class GraphSet:
+    """A set of graphs, of which some are held out."""
+
+    graphs: Sequence[Matrix]
+    validation: Sequence[Matrix]
+    size: int
+
+    def batch(self, rng: np.random.Generator) -> list[Matrix]:
+        """Any graphs of the set."""
+        return [self.graphs[g] for g in rng.integers(len(self.graphs), size=self.size)]
+
+    def held_out(self, seed: int) -> list[Matrix]:
+        """Those held out, whatever the seed."""
+        return list(self.validation)
 
 
 @dataclass
@@ -133,7 +161,7 @@ def _update_average(state: TrainingState, decay: float) -> None:
 
 
 def train(
-    graphs: Sequence[Matrix], config: TrainingConfig, state: TrainingState | None = None
+    graphs: Sequence[Matrix] | Examples, config: TrainingConfig, state: TrainingState | None = None
 ) -> Iterator[TrainingState]:
     """Yield the state after every step from where it stands until it is done.
 
@@ -141,13 +169,14 @@ def train(
     with the lowest validation loss.
     """
     state = state or new_state(config)
-    learn, held_out = split(check_graphs(graphs), config)
+    if not isinstance(graphs, Examples):
+        graphs = GraphSet(*split(check_graphs(graphs), config), config.batch)
+    held_out = graphs.held_out(config.seed)
     while not state.is_done(config):
         for group in state.optimizer.param_groups:
             group["lr"] = config.rate(state.step)
         rng = np.random.default_rng([config.seed, 1, state.step])
-        batch = [learn[g] for g in rng.integers(len(learn), size=config.batch)]
-        loss = config.objective.loss(state.network, batch, rng)
+        loss = config.objective.loss(state.network, graphs.batch(rng), rng)
         state.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(state.network.parameters(), 1.0)

@@ -11,6 +11,7 @@ from graphprior.engines.langevin import resolve_device
 from graphprior.engines.run import Engine, resolve_engine
 from graphprior.errors import GraphPriorError
 from graphprior.observations.checks import MISSING, as_numbers, node_names
+from graphprior.priors.load import AUTO, NONE
 
 USES, WEIGHTS = ("both", "prior", "data"), ("full", "auto")
 
@@ -46,7 +47,7 @@ def _check_density(model: Any) -> None:
         return
     if not 0 < model.density < 1:
         raise GraphPriorError(f"density = {model.density}: expected None or a share in (0, 1)")
-    if model.prior is not None:
+    if not (model.prior is None or (isinstance(model.prior, str) and model.prior in (AUTO, NONE))):
         raise GraphPriorError(
             f"density = {model.density} is the edge rate of independent edges: with prior = "
             f"{model.prior!r} it would not be used; leave one out"

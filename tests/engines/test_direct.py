@@ -83,7 +83,7 @@ def test_the_data_are_told_what_the_prior_says_without_them():
     """The Bayes factors are those of the data when pairs have the prior's part alone."""
     for seed in range(4):
         prior, problem, evidence = small_problem(seed, 5, 60, 6)
-        reasons, used = reason(problem.known, prior, evidence, passes=30)
+        reasons, used, _ = reason(problem.known, prior, evidence, passes=30)
         np.testing.assert_array_equal(used.log_bf, reasons.data)
         again = evidence.given(reasons.prior + reasons.hidden)
         here, there = (np.clip(part, -8, 8) for part in (again.log_bf, reasons.data))

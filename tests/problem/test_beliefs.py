@@ -330,8 +330,8 @@ def test_beliefs_are_no_data_for_rate_hiding_or_the_prior(rng):
     told = Problem.create(problem.X, problem.known, everywhere)
     assert data_evidence(told).slab == data_evidence(problem).slab
     prior = IndependentEdges(0.2)
-    here, _ = reason(problem.known, prior, None)
-    there, _ = reason(told.known, prior, None, belief=told.belief)
+    here, *_ = reason(problem.known, prior, None)
+    there, *_ = reason(told.known, prior, None, belief=told.belief)
     np.testing.assert_array_equal(there.hidden, here.hidden)
     np.testing.assert_allclose(there.prior, here.prior, atol=1e-12)
     with notes():

@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from graphprior._answers import Answers
 from graphprior._parameters import check_parameters, generator, refuse_misplaced
+from graphprior.choices import EngineName, LikelihoodName, Missing, PriorWeight, Use
 from graphprior.diagnosis.notes import weak_ground
 from graphprior.engines.bootstrap import Bootstrap, fix_confident_pairs
 from graphprior.engines.langevin import Langevin
@@ -111,7 +112,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         prior: Any = None,
-        *,
+        *,  # choices are plain words here, as scikit-learn asks of defaults
         density: float | None = None,
         engine: str | Engine = "direct",
         use: str = "both",
@@ -165,7 +166,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             self.unknown_at_random,
         )  # fmt: skip
         prior = (
-            None if self.use == "data" else resolve_prior(self.prior, self.problem_, self.density)
+            None if self.use == Use.DATA else resolve_prior(self.prior, self.problem_, self.density)
         )
         refuse_too_large(self.problem_.n, max(engine.draws, 1), prior)
         self.prior_card_ = getattr(prior, "card", None)
@@ -194,13 +195,13 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
                 self.prior_used_ = LearnedRate(posterior.evidence.slab.rate)
         self._set_result(engine, problem, posterior, data, A_boot)
         given = self.prior if self.density is None else prior
-        told = self.prior_gain_, self.prior_weight == "auto", given, self.prior_card_
+        told = self.prior_gain_, self.prior_weight == PriorWeight.AUTO, given, self.prior_card_
         ground = self.evidence_ or data
         self.notes_ = weak_ground(self.problem_, ground, *told, self.diagnostics_.get("row_order"))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.allow_nan = self.missing != Missing.REFUSE
         return tags
 
     def _fix_confident_pairs(
@@ -208,24 +209,28 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
         bootstrap = getattr(engine, "bootstrap", None)
-        if problem.O.any() or bootstrap is None or self._likelihood(engine) != "plug-in":
+        if problem.O.any() or bootstrap is None or not self._is_plugged_in(engine):
             return problem, None
         return fix_confident_pairs(problem, rng, bootstrap, progress)
 
-    def _likelihood(self, engine: Engine) -> str | None:
+    def _likelihood(self, engine: Engine) -> LikelihoodName | None:
         """The kind of likelihood that is used."""
-        if self.use == "prior":
+        if self.use == Use.PRIOR:
             return None
-        return "plug-in" if engine.plugs_in else "marginal"
+        return LikelihoodName.PLUG_IN if engine.plugs_in else LikelihoodName.MARGINAL
+
+    def _is_plugged_in(self, engine: Engine) -> bool:
+        """Whether the data are followed through one precision matrix."""
+        return self._likelihood(engine) is LikelihoodName.PLUG_IN
 
     def _asked(self, problem: Problem) -> Problem:
         """The problem as the engine gets it: a rate of edges that is given needs no correction."""
-        is_given = self.use == "data" or self.density is not None
+        is_given = self.use == Use.DATA or self.density is not None
         return replace(problem, unknown_at_random=True) if is_given else problem
 
     def _data(self, engine: Engine, problem: Problem) -> Evidence | PrecisionEstimate | None:
         """What the data say, in the form that the engine takes."""
-        if self.use == "prior":
+        if self.use == Use.PRIOR:
             return None
         if engine.plugs_in:
             return constrained_mle(problem)
@@ -246,7 +251,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return prior
         gain = check_prior(problem.known, prior, evidence, rng.spawn(1)[0], self.device)
         self.prior_gain_ = gain
-        if self.prior_weight == "auto" and gain is not None:
+        if self.prior_weight == PriorWeight.AUTO and gain is not None:
             return TemperedPrior(prior, gain.temperature, gain.rate)
         return prior
 
@@ -261,7 +266,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         P, low, high = (
             m.copy() for m in (posterior.edge_probabilities, posterior.low, posterior.high)
         )
-        usual = default_threshold(problem) if self._likelihood(engine) == "plug-in" else 0.5
+        usual = default_threshold(problem) if self._is_plugged_in(engine) else 0.5
         self.threshold_ = usual if self.threshold is None else self.threshold
         A_hat = threshold_estimate(P, self.threshold_)
         bootstrap = getattr(engine, "bootstrap", None)
@@ -307,10 +312,10 @@ def from_arguments(
     if not isinstance(settings, dict):
         raise GraphPriorError(f"engine_settings = {settings!r}: expected settings by name")
     settings = dict(settings)
-    name = rest.pop("engine", "direct")
+    name = rest.pop("engine", EngineName.DIRECT)
     if "bootstrap_margin" in settings:
         margin = settings.pop("bootstrap_margin")
-        if name != "langevin":
+        if name != EngineName.LANGEVIN:
             raise GraphPriorError(
                 f"bootstrap_margin = {margin!r} does not apply to engine {name!r}; 'langevin' "
                 "has it"

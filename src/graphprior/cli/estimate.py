@@ -8,6 +8,7 @@ from typing import Any
 
 import graphprior.cli.options as options
 from graphprior.batch.work import Place
+from graphprior.choices import EngineName, Missing, Others, PriorWeight, TransformKind, Use
 from graphprior.cli.cohort import estimate_each
 from graphprior.cli.common import check_seed, new_folder, print_json
 from graphprior.cli.words import in_options
@@ -97,15 +98,15 @@ def estimate_command(
     known: options.Known = None,
     prior: options.Prior = None,
     density: options.Density = None,
-    engine: options.Engine = "direct",
+    engine: options.Engine = EngineName.DIRECT,
     likelihood: options.Likelihood = None,
-    use: options.Use = "both",
-    prior_weight: options.PriorWeight = "full",
+    use: options.Use = Use.BOTH,
+    prior_weight: options.PriorWeight = PriorWeight.FULL,
     unknown_at_random: options.AtRandom = False,
-    transform: options.Transform = "none",
-    missing: options.Missing = "refuse",
+    transform: options.Transform = TransformKind.NONE,
+    missing: options.Missing = Missing.REFUSE,
     time_series: options.TimeSeries = False,
-    others: options.Others = "unknown",
+    others: options.Others = Others.UNKNOWN,
     sheet: options.Sheet = None,
     index: options.Index = None,
     null_scale: options.NullScale = None,

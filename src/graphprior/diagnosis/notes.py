@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing
 from graphprior.diagnosis.rows import dependent_rows, far_from_gaussian
 from graphprior.evidence.evidence import Evidence
 from graphprior.evidence.precision import (
@@ -27,9 +28,10 @@ from graphprior.types import Mask
 
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
 ASSUMED = {
-    "em": "at random: whether a value is missing may depend on what was seen in its row, "
+    Missing.EM: "at random: whether a value is missing may depend on what was seen in its row, "
     "not on the value itself",
-    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
+    Missing.PAIRWISE: "completely at random: whether a value is missing depends on nothing that "
+    "matters",
 }
 
 

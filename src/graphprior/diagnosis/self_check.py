@@ -28,6 +28,7 @@ from sklearn.base import clone
 
 from graphprior._parameters import generator
 from graphprior.batch.work import Place
+from graphprior.choices import Missing
 from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import vech
@@ -272,7 +273,7 @@ class _Again:
         if problem.observations.time_series:
             rows = max(round(model.diagnostics_["effective_k"]), 2)
             fresh.set_params(time_series=False)
-        elif problem.observations.missing != "refuse" and np.isnan(problem.X).any():
+        elif problem.observations.missing != Missing.REFUSE and np.isnan(problem.X).any():
             gaps = np.isnan(problem.X)
         return cls(fresh, problem.known, problem.beliefs, model.location_, rows, gaps)
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from graphprior.choices import LikelihoodName
 from graphprior.engines.bootstrap import Bootstrap
 from graphprior.engines.posterior import Posterior, Trace
 from graphprior.errors import GraphPriorError, check_count
@@ -27,8 +28,6 @@ from graphprior.priors.noise import Schedule
 from graphprior.priors.protocol import EvidencePrior, LogOdds, Prior
 from graphprior.problem.problem import Problem
 from graphprior.types import Matrix, Progress, Score
-
-LIKELIHOODS = ("plug-in", "marginal")
 
 
 @dataclass(frozen=True)
@@ -49,16 +48,13 @@ class Langevin:
     """
 
     draws: int = 10
-    likelihood: str = "plug-in"
+    likelihood: str = LikelihoodName.PLUG_IN
     schedule: Schedule | None = None
     bootstrap: Bootstrap | None = Bootstrap()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws)
-        if self.likelihood not in LIKELIHOODS:
-            raise GraphPriorError(
-                f"likelihood = {self.likelihood!r}: expected one of {list(LIKELIHOODS)}"
-            )
+        LikelihoodName.of("likelihood", self.likelihood)
         for name, kind in (("schedule", Schedule), ("bootstrap", Bootstrap)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
@@ -67,7 +63,7 @@ class Langevin:
     @property
     def plugs_in(self) -> bool:
         """Whether a precision matrix is plugged in."""
-        return self.likelihood == "plug-in"
+        return self.likelihood == LikelihoodName.PLUG_IN
 
     def __call__(
         self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator,

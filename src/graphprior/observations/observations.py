@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import vech
 from graphprior.observations.checks import check_observations, node_names, refuse_constant_columns
@@ -32,13 +33,13 @@ class Observations:
 
     X: Matrix
     names: tuple[str, ...]
-    missing: str = "refuse"
+    missing: str = Missing.REFUSE
     time_series: bool = False
     assume_centered: bool = False
 
     @classmethod
     def create(
-        cls, X: Any, missing: str = "refuse", time_series: bool = False,
+        cls, X: Any, missing: str = Missing.REFUSE, time_series: bool = False,
         assume_centered: bool = False,
     ) -> Observations:  # fmt: skip
         """Check what a user has: an array or a DataFrame."""
@@ -82,9 +83,9 @@ class Observations:
         if not self.has_gaps:
             mean = np.zeros(self.n) if self.assume_centered else self.X.mean(axis=0)
             return Moments(mean, sample_covariance(self.X, self.assume_centered), self.k)
-        if self.missing == "refuse":
+        if self.missing == Missing.REFUSE:
             raise GraphPriorError("X has missing entries: create the problem with missing='em'")
-        by = em_moments if self.missing == "em" else pairwise_moments
+        by = em_moments if self.missing == Missing.EM else pairwise_moments
         return by(self.X, self.assume_centered, self.names)
 
     def facts(self) -> dict[str, float | str]:

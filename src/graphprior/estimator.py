@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,16 +24,17 @@ from graphprior.engines.posterior import (
 )
 from graphprior.engines.run import Engine, engine_name, engine_of, resolve_engine
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.evidence.evidence import Evidence, data_evidence, refuse_coupled
-from graphprior.evidence.precision import PrecisionEstimate, constrained_mle
+from graphprior.evidence.evidence import Evidence, EvidenceFacts, data_evidence, refuse_coupled
+from graphprior.evidence.precision import PrecisionEstimate, PrecisionFacts, constrained_mle
 from graphprior.io.progress import reporting
-from graphprior.observations.series import row_facts
+from graphprior.observations.series import row_order
 from graphprior.priors.exact import LearnedRate
 from graphprior.priors.fit_check import PriorGain, check_prior
 from graphprior.priors.load import refuse_too_large, resolve_prior
 from graphprior.priors.protocol import EvidencePrior, Prior
 from graphprior.priors.tempered import TemperedPrior
 from graphprior.problem.problem import Problem
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.types import Matrix, Progress
 
 
@@ -99,8 +100,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         Why: log-odds of each pair from prior, data, being hidden, and belief.
     prior_gain_ : PriorGain or None
         What the prior is worth on this problem, in bits for each pair.
-    diagnostics_ : dict
-        Size of the problem, and how the estimate was reached.
+    diagnostics_ : Diagnostics
+        Size of the problem, and how the estimate was reached; `to_dict` gives plain values.
     notes_ : list of str
         What a user should know before trusting the result; warned of too.
     prior_card_ : dict or None
@@ -197,7 +198,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         given = self.prior if self.density is None else prior
         told = self.prior_gain_, self.prior_weight == PriorWeight.AUTO, given, self.prior_card_
         ground = self.evidence_ or data
-        self.notes_ = weak_ground(self.problem_, ground, *told, self.diagnostics_.get("row_order"))
+        self.notes_ = weak_ground(self.problem_, ground, *told, self.diagnostics_.row_order)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -285,22 +286,27 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         refit = constrained_mle(self.problem_.with_known(A_hat))
         self.precision_, self.covariance_ = refit.Theta, np.linalg.inv(refit.Theta)
         self.location_ = self.problem_.moments.mean
-        self.diagnostics_ = {
-            **self.problem_.observations.facts(),
-            "unknown_pairs": int(self.problem_.U.sum() // 2),
-            "believed_pairs": int(self.problem_.believed.sum() // 2),
-            "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
-            "threshold": float(self.threshold_),
-            "engine": engine_name(engine),
-            "likelihood": self._likelihood(engine),
-            "precision_shrinkage": refit.shrinkage,
-            "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
-            **({} if data is None else row_facts(problem.X, problem.names)),
-            **({} if data is None else (self.evidence_ or data).facts()),
-            **posterior.diagnostics,
-        }
-        if not isinstance(self.prior_used_, LearnedRate):
-            self.diagnostics_.pop("edge_rate", None)  # of the data alone, before the prior
+        self.diagnostics_ = Diagnostics(
+            observations=self.problem_.observations.facts(),
+            unknown_pairs=int(self.problem_.U.sum() // 2),
+            believed_pairs=int(self.problem_.believed.sum() // 2),
+            fixed_by_bootstrap=0 if A_boot is None else int(problem.O.sum() // 2),
+            threshold=float(self.threshold_),
+            engine=engine_name(engine),
+            likelihood=self._likelihood(engine),
+            precision_shrinkage=refit.shrinkage,
+            prior_gain=self.prior_gain_,
+            row_order=None if data is None else row_order(problem.X, problem.names),
+            data=None if data is None else self._data_facts(self.evidence_ or data),
+            posterior=posterior.diagnostics,
+        )
+
+    def _data_facts(self, data: Evidence | PrecisionEstimate) -> EvidenceFacts | PrecisionFacts:
+        """What was estimated; the data's own rate of edges is not told where a prior has one."""
+        facts = data.facts()
+        if isinstance(facts, EvidenceFacts) and not isinstance(self.prior_used_, LearnedRate):
+            return replace(facts, edge_rate=None)
+        return facts
 
 
 def from_arguments(

@@ -215,7 +215,7 @@ def test_the_estimator_warns_and_tempering_reduces_the_harm(record_property):
             with pytest.warns(GraphPriorWarning, match="the prior does not fit"):
                 model.fit(X, known=known)
             assert model.prior_gain_.bits < 0
-            assert model.diagnostics_["prior_gain"]["bits"] == model.prior_gain_.bits
+            assert model.diagnostics_.prior_gain.bits == model.prior_gain_.bits
             costs.append(surprise(model.edge_probabilities_, A, U))
         model = PartialGGM(BLOCKS, random_state=0).fit(X, known=known)
         assert model.prior_gain_.bits > 0

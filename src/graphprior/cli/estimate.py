@@ -56,14 +56,14 @@ def summarise(model: PartialGGM, result: Result, out: Path, as_json: bool) -> No
     facts = model.diagnostics_
     found = int(((model.adjacency_ == 1) & model.problem_.U).sum() // 2)
     if as_json:
-        print_json({"out": str(out), "edges_found": found, **facts})
+        print_json({"out": str(out), "edges_found": found, **facts.to_dict()})
         return
-    draws = len(model.samples_) if facts["unknown_pairs"] else 0
+    draws = len(model.samples_) if facts.unknown_pairs else 0
     drawn = f" in {draws} graphs drawn" if draws else ""
     console().print(
-        f"{facts['n']} variables, {facts['k']} observations, "
-        f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
-        f"(probability at least {facts['threshold']:.0%}{drawn})"
+        f"{facts.observations.n} variables, {facts.observations.k} observations, "
+        f"{facts.unknown_pairs} unknown pairs: {found} judged to be edges "
+        f"(probability at least {facts.threshold:.0%}{drawn})"
     )
     table = result.edge_table()
     for row in table[table["known"] == 0].head(5).itertuples():

@@ -27,7 +27,7 @@ from graphprior.problem.problem import Problem
 from graphprior.types import Mask
 
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
-ASSUMED = {
+ASSUMED: dict[str, str] = {
     Missing.EM: "at random: whether a value is missing may depend on what was seen in its row, "
     "not on the value itself",
     Missing.PAIRWISE: "completely at random: whether a value is missing depends on nothing that "
@@ -42,11 +42,11 @@ def weak_ground(
     weighted: bool = False,
     prior: Any = None,
     card: Any = None,
-    order: dict[str, Any] | None = None,
+    order: Order | None = None,
 ) -> list[str]:
     """A line for each reason to doubt; none where there is none.
 
-    ``prior`` is what the user gave, ``card`` that of the one used, ``order`` what `row_facts`
+    ``prior`` is what the user gave, ``card`` that of the one used, ``order`` what `row_order`
     tells.
     """
     lines = observation_notes(problem.observations, problem.U)
@@ -72,8 +72,7 @@ def weak_ground(
         words = [weakness(problem, data)]
     words.append(None if gain is None else misfit(gain))
     if data is not None:
-        seen = None if order is None else Order(**order)
-        words += dependent_rows(problem.X, problem.names, seen, problem.observations.time_series)
+        words += dependent_rows(problem.X, problem.names, order, problem.observations.time_series)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]
 

@@ -22,6 +22,7 @@ import torch
 from arviz_stats.base.array import array_stats
 
 from graphprior.engines.direct import hidden_log_odds, reason
+from graphprior.engines.facts import GibbsFacts
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError, check_count
 from graphprior.evidence.chains import Drawn
@@ -248,12 +249,14 @@ def sample(
     P = _fill(known, drawn_with.mean((0, 1)))
     low, high = (_fill(known, bound) for bound in chains_interval(drawn_with.mean(1)))
     samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
-    diagnostics = {
-        "passes": 0 if chains.with_rate else sweeps.passes(len(chains.rows)),
-        "kept_sweeps": sweeps.keep,
-        "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
-        **convergence(drawn_with),
-    }
+    r_hat, ess = convergence(drawn_with)
+    diagnostics = GibbsFacts(
+        passes=0 if chains.with_rate else sweeps.passes(len(chains.rows)),
+        kept_sweeps=sweeps.keep,
+        hidden_log_odds=hidden_log_odds(reasons, unknown_mask(known)),
+        r_hat=r_hat,
+        ess=ess,
+    )
     return Posterior(P, low, high, samples, diagnostics, reasons, evidence, trace)
 
 
@@ -302,15 +305,14 @@ def _fill(known: Matrix, values: Vector) -> Matrix:
     return A
 
 
-def convergence(trace: npt.NDArray[np.float64]) -> dict[str, float | None]:
+def convergence(trace: npt.NDArray[np.float64]) -> tuple[float | None, float | None]:
     """R-hat and effective sample size of the expected number of edges, over chains and sweeps.
 
     None where there are too few chains or sweeps to tell, or nothing varies. Of the few sweeps
     that the default keeps, R-hat says how they are alike, not whether chains agree.
     """
     edges = trace.sum(-1)
-    facts: dict[str, float | None] = {"r_hat": None, "ess": None}
-    if edges.shape[0] > 1 and edges.shape[1] >= TOLD_FROM and np.ptp(edges) > 1e-6:
-        facts["r_hat"] = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
-        facts["ess"] = float(array_stats.ess(edges, chain_axis=0, draw_axis=1))
-    return facts
+    if edges.shape[0] < 2 or edges.shape[1] < TOLD_FROM or np.ptp(edges) <= 1e-6:
+        return None, None
+    r_hat = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
+    return r_hat, float(array_stats.ess(edges, chain_axis=0, draw_axis=1))

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from graphprior.choices import LikelihoodName
 from graphprior.engines.bootstrap import Bootstrap
+from graphprior.engines.facts import LangevinFacts
 from graphprior.engines.posterior import Posterior, Trace
 from graphprior.errors import GraphPriorError, check_count
 from graphprior.evidence.evidence import Evidence
@@ -268,17 +269,17 @@ def sample_graphs(
             edges.append(_unknown_edges(state.A_tilde, known_t))
         if progress is not None:
             progress(done, ends[-1])
-    diagnostics = {
-        "levels": schedule.L,
-        "steps": ends[-1],
-        "epsilon": schedule.epsilon,
-        "levels_with_shorter_steps": sum(
+    diagnostics = LangevinFacts(
+        levels=schedule.L,
+        steps=ends[-1],
+        epsilon=schedule.epsilon,
+        levels_with_shorter_steps=sum(
             schedule.step_size(sigma) > longest_step for sigma in schedule.sigmas
         ),
-        "indefinite_at_start": at_start,
-        "indefinite_by_level": {f"{sigma:.3f}": share for sigma, share in by_level.items()},
-        "indefinite_share": float(np.mean(list(by_level.values()))),
-    }
+        indefinite_at_start=at_start,
+        indefinite_by_level={f"{sigma:.3f}": share for sigma, share in by_level.items()},
+        indefinite_share=float(np.mean(list(by_level.values()))),
+    )
     return Posterior.from_samples(project(state.A_tilde), diagnostics, np.stack(edges, axis=1))
 
 

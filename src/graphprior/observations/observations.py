@@ -23,6 +23,25 @@ from graphprior.observations.moments import (
 from graphprior.types import Matrix
 
 
+@dataclass(frozen=True)
+class ObservationFacts:
+    """How many observations there are, what they miss, and what they are worth.
+
+    ``effective_k`` is the number of complete, independent ones that they are worth, ``least_k``
+    that of the pair that was seen least. ``moments_settled`` tells whether
+    expectation-maximisation converged.
+    """
+
+    n: int
+    k: int
+    time_series: bool = False
+    missing: str = Missing.REFUSE
+    missing_entries: int = 0
+    effective_k: float = 0.0
+    least_k: float = 0.0
+    moments_settled: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """k observations ``X`` (k, n) of the variables ``names``.
@@ -88,16 +107,16 @@ class Observations:
         by = em_moments if self.missing == Missing.EM else pairwise_moments
         return by(self.X, self.assume_centered, self.names)
 
-    def facts(self) -> dict[str, float | str]:
+    def facts(self) -> ObservationFacts:
         """How many observations there are, what they miss, what they are worth; for diagnostics."""
         found = self.moments
-        return {
-            "n": self.n,
-            "k": self.k,
-            "time_series": self.time_series,
-            "missing": self.missing,
-            "missing_entries": int(np.isnan(self.X).sum()),
-            "effective_k": found.k,
-            "least_k": found.k if found.worth is None else float(vech(found.worth).min()),
-            "moments_settled": found.settled,
-        }
+        return ObservationFacts(
+            n=self.n,
+            k=self.k,
+            time_series=self.time_series,
+            missing=self.missing,
+            missing_entries=int(np.isnan(self.X).sum()),
+            effective_k=found.k,
+            least_k=found.k if found.worth is None else float(vech(found.worth).min()),
+            moments_settled=found.settled,
+        )

@@ -216,7 +216,7 @@ def scores(A: Matrix, model: Any) -> Row:
         "pairs": len(a), "edges": float(a.sum()), "expected": float(p.sum()),
         "bits": float(-np.log2(np.clip(right, LEAST, 1)).mean()),
         "f1": float(f1(a, p >= 0.5)), "auc": auc(a, p),
-        "settled": float(model.diagnostics_.get("evidence_converged", np.nan)),
+        "settled": float(getattr(model.diagnostics_.data, "evidence_converged", np.nan)),
         "a": "".join(str(int(x)) for x in a),
         "p": [round(float(x), PLACES) for x in p],
     }  # fmt: skip

@@ -75,7 +75,7 @@ def main() -> None:
         seconds, _ = cpu_seconds(partial(model.fit, X, known=known))
         rows.append({"what": f"engine {engine}, n = 50, 10% unknown, k = 100",
                      "cpu_seconds": seconds,
-                     "passes": model.diagnostics_["passes"]})  # fmt: skip
+                     "passes": model.diagnostics_.posterior.passes})  # fmt: skip
     save("passes", "OMP_NUM_THREADS=1 python benchmarks/passes.py", rows)
 
 

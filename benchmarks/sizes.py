@@ -63,7 +63,7 @@ def simulated(kind: str, n: int, ratio: int, known: str, problems: int) -> dict[
         at = np.nonzero(np.triu(model.problem_.U))
         a, p = A[at], model.edge_probabilities_[at]
         bits = -np.log2(np.clip(np.where(a == 1, p, 1 - p), 1e-9, 1)).mean()
-        settled = float(model.diagnostics_["evidence_converged"])
+        settled = float(model.diagnostics_.data.evidence_converged)
         scores.append([p.sum() / a.sum(), f1(a, p >= 0.5), bits, settled])
         cpu.append(seconds)
     ratio_of_edges, score, bits, settled = np.mean(scores, axis=0)
@@ -82,7 +82,7 @@ def real(name: str, X: Matrix) -> dict[str, object]:
         "kind": name, "n": X.shape[1], "k": X.shape[0], "known": "nothing",
         "edges": int(model.adjacency_.sum() // 2),
         "expected_edges": float(model.edge_probabilities_.sum() / 2),
-        "settled": float(model.diagnostics_["evidence_converged"]), "median_cpu_seconds": seconds,
+        "settled": float(model.diagnostics_.data.evidence_converged), "median_cpu_seconds": seconds,
         "notes": len(list(words)),
     }  # fmt: skip
 

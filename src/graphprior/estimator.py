@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from graphprior._answers import Answers
 from graphprior._parameters import check_parameters, generator, refuse_misplaced
+from graphprior.choices import EngineName, LikelihoodName, Missing, PriorWeight, Use
 from graphprior.diagnosis.notes import weak_ground
 from graphprior.engines.bootstrap import Bootstrap, fix_confident_pairs
 from graphprior.engines.langevin import Langevin
@@ -23,16 +24,17 @@ from graphprior.engines.posterior import (
 )
 from graphprior.engines.run import Engine, engine_name, engine_of, resolve_engine
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.evidence.evidence import Evidence, data_evidence, refuse_coupled
-from graphprior.evidence.precision import PrecisionEstimate, constrained_mle
+from graphprior.evidence.evidence import Evidence, EvidenceFacts, data_evidence, refuse_coupled
+from graphprior.evidence.precision import PrecisionEstimate, PrecisionFacts, constrained_mle
 from graphprior.io.progress import reporting
-from graphprior.observations.series import row_facts
+from graphprior.observations.series import row_order
 from graphprior.priors.average import AveragedPrior
 from graphprior.priors.exact import LearnedRate
 from graphprior.priors.fit_check import PriorGain, check_priors
 from graphprior.priors.load import INDEPENDENT, refuse_too_large, resolve_priors
 from graphprior.priors.protocol import EvidencePrior, Prior
 from graphprior.problem.problem import Problem
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.types import Matrix, Progress
 
 
@@ -106,8 +108,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         weighs most beside independent edges.
     prior_gains_ : tuple of PriorGain
         The same of each prior that was averaged, with its weight.
-    diagnostics_ : dict
-        Size of the problem, and how the estimate was reached.
+    diagnostics_ : Diagnostics
+        Size of the problem, and how the estimate was reached; `to_dict` gives plain values.
     notes_ : list of str
         What a user should know before trusting the result; warned of too.
     prior_card_ : dict or None
@@ -119,7 +121,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         prior: Any = "auto",
-        *,
+        *,  # choices are plain words here, as scikit-learn asks of defaults
         density: float | None = None,
         engine: str | Engine = "direct",
         use: str = "both",
@@ -172,8 +174,8 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             table, known, beliefs, self.missing, self.time_series, self.assume_centered,
             self.unknown_at_random,
         )  # fmt: skip
-        priors = {} if self.use == "data" else resolve_priors(
-            self.prior, self.problem_, self.density, self.prior_weight == "auto"
+        priors = {} if self.use == Use.DATA else resolve_priors(
+            self.prior, self.problem_, self.density, self.prior_weight == PriorWeight.AUTO
         )  # fmt: skip
         for prior in priors.values() or [None]:
             refuse_too_large(self.problem_.n, max(engine.draws, 1), prior)
@@ -207,12 +209,12 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         ground = self.evidence_ or data
         self.notes_ = weak_ground(
             self.problem_, ground, self.prior_gains_, tuple(priors), self.prior_card_,
-            self.diagnostics_.get("row_order"),
+            self.diagnostics_.row_order,
         )  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.allow_nan = self.missing != Missing.REFUSE
         return tags
 
     def _fix_confident_pairs(
@@ -220,24 +222,28 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
         bootstrap = getattr(engine, "bootstrap", None)
-        if problem.O.any() or bootstrap is None or self._likelihood(engine) != "plug-in":
+        if problem.O.any() or bootstrap is None or not self._is_plugged_in(engine):
             return problem, None
         return fix_confident_pairs(problem, rng, bootstrap, progress)
 
-    def _likelihood(self, engine: Engine) -> str | None:
+    def _likelihood(self, engine: Engine) -> LikelihoodName | None:
         """The kind of likelihood that is used."""
-        if self.use == "prior":
+        if self.use == Use.PRIOR:
             return None
-        return "plug-in" if engine.plugs_in else "marginal"
+        return LikelihoodName.PLUG_IN if engine.plugs_in else LikelihoodName.MARGINAL
+
+    def _is_plugged_in(self, engine: Engine) -> bool:
+        """Whether the data are followed through one precision matrix."""
+        return self._likelihood(engine) is LikelihoodName.PLUG_IN
 
     def _asked(self, problem: Problem) -> Problem:
         """The problem as the engine gets it: a rate of edges that is given needs no correction."""
-        is_given = self.use == "data" or self.density is not None
+        is_given = self.use == Use.DATA or self.density is not None
         return replace(problem, unknown_at_random=True) if is_given else problem
 
     def _data(self, engine: Engine, problem: Problem) -> Evidence | PrecisionEstimate | None:
         """What the data say, in the form that the engine takes."""
-        if self.use == "prior":
+        if self.use == Use.PRIOR:
             return None
         if engine.plugs_in:
             return constrained_mle(problem)
@@ -285,7 +291,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         P, low, high = (
             m.copy() for m in (posterior.edge_probabilities, posterior.low, posterior.high)
         )
-        usual = default_threshold(problem) if self._likelihood(engine) == "plug-in" else 0.5
+        usual = default_threshold(problem) if self._is_plugged_in(engine) else 0.5
         self.threshold_ = usual if self.threshold is None else self.threshold
         A_hat = threshold_estimate(P, self.threshold_)
         bootstrap = getattr(engine, "bootstrap", None)
@@ -304,23 +310,28 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         refit = constrained_mle(self.problem_.with_known(A_hat))
         self.precision_, self.covariance_ = refit.Theta, np.linalg.inv(refit.Theta)
         self.location_ = self.problem_.moments.mean
-        self.diagnostics_ = {
-            **self.problem_.observations.facts(),
-            "unknown_pairs": int(self.problem_.U.sum() // 2),
-            "believed_pairs": int(self.problem_.believed.sum() // 2),
-            "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
-            "threshold": float(self.threshold_),
-            "engine": engine_name(engine),
-            "likelihood": self._likelihood(engine),
-            "precision_shrinkage": refit.shrinkage,
-            "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
-            "prior_gains": [asdict(gain) for gain in self.prior_gains_],
-            **({} if data is None else row_facts(problem.X, problem.names)),
-            **({} if data is None else (self.evidence_ or data).facts()),
-            **posterior.diagnostics,
-        }
-        if not isinstance(self.prior_used_, LearnedRate):
-            self.diagnostics_.pop("edge_rate", None)  # of the data alone, before the prior
+        self.diagnostics_ = Diagnostics(
+            observations=self.problem_.observations.facts(),
+            unknown_pairs=int(self.problem_.U.sum() // 2),
+            believed_pairs=int(self.problem_.believed.sum() // 2),
+            fixed_by_bootstrap=0 if A_boot is None else int(problem.O.sum() // 2),
+            threshold=float(self.threshold_),
+            engine=engine_name(engine),
+            likelihood=self._likelihood(engine),
+            precision_shrinkage=refit.shrinkage,
+            prior_gain=self.prior_gain_,
+            prior_gains=self.prior_gains_,
+            row_order=None if data is None else row_order(problem.X, problem.names),
+            data=None if data is None else self._data_facts(self.evidence_ or data),
+            posterior=posterior.diagnostics,
+        )
+
+    def _data_facts(self, data: Evidence | PrecisionEstimate) -> EvidenceFacts | PrecisionFacts:
+        """What was estimated; the data's own rate of edges is not told where a prior has one."""
+        facts = data.facts()
+        if isinstance(facts, EvidenceFacts) and not isinstance(self.prior_used_, LearnedRate):
+            return replace(facts, edge_rate=None)
+        return facts
 
 
 def _heaviest(gains: tuple[PriorGain, ...]) -> PriorGain | None:
@@ -338,10 +349,10 @@ def from_arguments(
     if not isinstance(settings, dict):
         raise GraphPriorError(f"engine_settings = {settings!r}: expected settings by name")
     settings = dict(settings)
-    name = rest.pop("engine", "direct")
+    name = rest.pop("engine", EngineName.DIRECT)
     if "bootstrap_margin" in settings:
         margin = settings.pop("bootstrap_margin")
-        if name != "langevin":
+        if name != EngineName.LANGEVIN:
             raise GraphPriorError(
                 f"bootstrap_margin = {margin!r} does not apply to engine {name!r}; 'langevin' "
                 "has it"

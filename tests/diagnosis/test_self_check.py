@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 from scipy.stats import kstest
 
 from graphprior import PartialGGM, read_result
+from graphprior.choices import LikelihoodName
 from graphprior.cli.main import main
 from graphprior.diagnosis.self_check import Bin, _bin_of, check_model
 from graphprior.engines.gibbs import Gibbs
@@ -23,9 +24,11 @@ from graphprior.engines.run import resolve_engine
 from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.io.inputs import Reading
+from graphprior.observations.observations import ObservationFacts
 from graphprior.problem.problem import Problem
 from graphprior.report.page import report_page
 from graphprior.report.trust import checks
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.results.folder import write_result
 from oracles import random_problem
 from simulated import simulated_result
@@ -66,7 +69,10 @@ class Islands(PartialGGM):
         drawn = self.drawn(p, np.random.default_rng(self.random_state))
         self.samples_ = matrices(drawn).astype(np.uint8)
         self.threshold_, self.location_ = 0.5, np.zeros(2 * PAIRS)
-        self.diagnostics_ = {"likelihood": "marginal", "effective_k": 9.4}
+        self.diagnostics_ = Diagnostics(
+            ObservationFacts(2 * PAIRS, len(Z), effective_k=9.4), PAIRS, 0.5, "islands",
+            LikelihoodName.MARGINAL,
+        )  # fmt: skip
         return self
 
     def drawn(self, p, rng):

@@ -106,7 +106,7 @@ def test_weak_dependence_everywhere_makes_no_edges(rng):
         A, known, X, _ = weak_everywhere(rng, WEAK)
         model = PartialGGM(random_state=0).fit(X, known=known)
         assert any("look dependent" in line for line in model.notes_)
-        assert model.diagnostics_["slack"] == pytest.approx(WEAK, rel=0.5)
+        assert model.diagnostics_.data.slack == pytest.approx(WEAK, rel=0.5)
         with_slack += false_and_true(model, A, known)
         exact += false_and_true(PartialGGM(null_scale=0.0).fit(X, known=known), A, known)
         there += int((np.triu(np.isnan(known)) & (A == 1)).sum())
@@ -285,7 +285,7 @@ def test_one_wrong_entry_costs_no_other_edge_and_is_told_right(rng, partial):
             model = PartialGGM(random_state=0, null_scale=slack).fit(X, known=known)
             assert (model.edge_probabilities_[2, 3:6] > 0.7).sum() >= 2
             assert "x0 and x1 (partial" in model.notes_[0]
-            assert model.diagnostics_["slack"] == 0
+            assert model.diagnostics_.data.slack == 0
             (doubt,) = model.evidence_.doubts
             assert doubt.partial_correlation == pytest.approx(partial, abs=0.1)
 

@@ -373,7 +373,7 @@ def test_the_command_reads_transforms_and_tells(tmp_path, rng, missing):
     reading = {"transform": "log", "others": "absent", "sheet": "s", "index": None}
     assert result.run["reading"] == reading
     assert result.run["arguments"]["missing"] == missing
-    assert result.diagnostics["believed_pairs"] == 1
+    assert result.diagnostics.believed_pairs == 1
     assert np.argwhere(np.isnan(result.known)).tolist() == [[2, 3], [3, 2]]
 
 

@@ -219,8 +219,8 @@ def test_nothing_missing_is_as_if_nothing_were_said(rng, method, centred):
         assert not any("missing" in line for line in words)
         for name in ("edge_probabilities_", "precision_", "location_", "samples_", "Theta_hat_"):
             np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
-        assert there.diagnostics_["effective_k"] == 20
-        assert there.diagnostics_["missing_entries"] == 0
+        assert there.diagnostics_.observations.effective_k == 20
+        assert there.diagnostics_.observations.missing_entries == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -384,10 +384,10 @@ def test_what_was_done_is_told(rng, method, engine):
     )
     with pytest.warns(GraphPriorWarning, match="are missing and were taken as missing"):
         model.fit(X, known=problem.known)
-    facts = model.diagnostics_
-    assert facts["missing"] == method
-    assert facts["missing_entries"] == np.isnan(X).sum()
-    assert 30 < facts["effective_k"] < 60
+    facts = model.diagnostics_.observations
+    assert facts.missing == method
+    assert facts.missing_entries == np.isnan(X).sum()
+    assert 30 < facts.effective_k < 60
     assert ("completely at random" in model.notes_[0]) == (method == "pairwise")
     np.testing.assert_array_equal(model.location_, model.problem_.moments.mean)
     assert np.isfinite(model.precision_).all()
@@ -455,7 +455,7 @@ def test_empty_cells_of_pandas_are_missing(rng):
         PartialGGM().fit(X)
     with notes():
         model = PartialGGM(missing="em").fit(X)
-    assert model.diagnostics_["missing_entries"] == 1
+    assert model.diagnostics_.observations.missing_entries == 1
 
 
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")

@@ -204,12 +204,12 @@ def test_notes_and_report_tell_what_rows_are_worth():
     with pytest.warns(GraphPriorWarning, match="the 200 rows count as .* independent ones"):
         model = gp.PartialGGM(time_series=True, random_state=0).fit(series(0))
     assert not any("near them in the table" in note for note in model.notes_)
-    facts = model.diagnostics_
-    assert facts["time_series"] is True
-    assert facts["k"] == 200
-    assert f"count as {facts['effective_k']:.0f} independent" in model.notes_[0]
+    facts = model.diagnostics_.observations
+    assert facts.time_series is True
+    assert facts.k == 200
+    assert f"count as {facts.effective_k:.0f} independent" in model.notes_[0]
     (check,) = [check for check in checks(Result.of(model)) if check.title == "Observations"]
-    assert f"As a series they are worth {facts['effective_k']:.1f} independent ones" in check.words
+    assert f"As a series they are worth {facts.effective_k:.1f} independent ones" in check.words
     with notes():
         short = gp.PartialGGM(time_series=True, random_state=0).fit(series(0, k=30, phi=0.9))
     (check,) = [check for check in checks(Result.of(short)) if check.title == "Observations"]

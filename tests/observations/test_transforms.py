@@ -8,9 +8,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from graphprior import PartialGGM, Transform
+from graphprior.choices import TransformKind
 from graphprior.diagnosis.rows import far_from_gaussian
 from graphprior.errors import GraphPriorError, notes
-from graphprior.observations.transforms import TRANSFORMS, transform_table
+from graphprior.observations.transforms import transform_table
 
 NAMES = ("a", "b", "c")
 columns = st.lists(st.integers(-5, 5) | st.just(None), min_size=3, max_size=12).filter(
@@ -18,12 +19,12 @@ columns = st.lists(st.integers(-5, 5) | st.just(None), min_size=3, max_size=12).
 )
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TRANSFORMS if kind != "log"])
+@pytest.mark.parametrize("kind", [kind for kind in TransformKind if kind != "log"])
 def test_it_is_an_estimator_of_scikit_learn(kind):
     check_estimator(Transform(kind))
 
 
-@pytest.mark.parametrize("kind", TRANSFORMS)
+@pytest.mark.parametrize("kind", TransformKind)
 def test_missing_stays_missing_and_names_stay(rng, kind):
     X = pd.DataFrame(rng.lognormal(size=(9, 3)), columns=NAMES, index=range(3, 12))
     X.iloc[2, 1] = np.nan

@@ -299,7 +299,7 @@ def test_the_estimator_warns_and_averaging_takes_the_harm_away(record_property):
             if name == "averaged":
                 assert model.prior_gain_.bits < 0
                 assert model.prior_gain_.weight < 0.01
-                assert model.diagnostics_["prior_gain"]["bits"] == model.prior_gain_.bits
+                assert model.diagnostics_.prior_gain.bits == model.prior_gain_.bits
     mean = {name: np.mean(bits) for name, bits in costs.items()}
     for name, bits in mean.items():
         record_property(f"bits_{name}", bits)

@@ -220,7 +220,7 @@ def test_even_odds_change_nothing(engine):
         there = PartialGGM(**options).fit(problem.X, known=problem.known, beliefs=P)
     np.testing.assert_array_equal(there.edge_probabilities_, here.edge_probabilities_)
     np.testing.assert_array_equal(there.samples_, here.samples_)
-    assert there.diagnostics_["believed_pairs"] == 3
+    assert there.diagnostics_.believed_pairs == 3
 
 
 @pytest.mark.parametrize("value", [0, 1])
@@ -311,9 +311,9 @@ def test_the_bootstrap_does_not_fix_what_is_believed(rng):
         engine=Langevin(schedule=SHORT, bootstrap=Bootstrap(margin=0.0, samples=5)), random_state=0
     )
     with notes():
-        everything = model.fit(problem.X).diagnostics_["fixed_by_bootstrap"]
+        everything = model.fit(problem.X).diagnostics_.fixed_by_bootstrap
         model.fit(problem.X, beliefs=beliefs_about(6, {(0, 1): 0.9, (2, 4): 0.1}))
-    assert model.diagnostics_["fixed_by_bootstrap"] >= everything - 2
+    assert model.diagnostics_.fixed_by_bootstrap >= everything - 2
     assert np.isin(model.edge_probabilities_[[0, 2], [1, 4]] * 10, np.arange(11)).all()  # drawn
 
 

@@ -204,6 +204,7 @@ def level(result, title):
     return {check.title: check.level for check in checks(result)}[title]
 
 
+ORDER = {"columns": ["g000", "g001"], "neighbours": 0.5, "inflation": 2.0}
 GAIN = {"pairs": 50, "known": True, "rate": 0.2, "temperature": 1.0}
 
 
@@ -227,9 +228,9 @@ def test_a_gain_within_its_error_is_called_weak(bits, expected):
         ({"least_k": 6.5}, "Partial correlations", "weak"),
         ({"least_k": 2.5}, "Partial correlations", "weak"),
         ({"row_order": None, "time_series": False}, "Partial correlations", "good"),
-        ({"row_order": {"lag": 1}, "time_series": False}, "Partial correlations", "weak"),
+        ({"row_order": ORDER, "time_series": False}, "Partial correlations", "weak"),
         (
-            {"row_order": {"lag": 1}, "time_series": True, "effective_k": 32.0},
+            {"row_order": ORDER, "time_series": True, "effective_k": 32.0},
             "Partial correlations",
             "good",
         ),

@@ -142,7 +142,7 @@ def test_run_json_holds_what_it_was_given_and_the_diagnostics(result, model):
     run = strict_json((result / "run.json").read_text(encoding="utf-8"))
     assert run["command"] == "estimate"
     assert run["seed"] == 3
-    assert run["diagnostics"] == model.diagnostics_
+    assert run["diagnostics"] == model.diagnostics_.to_dict()
 
 
 def test_the_current_folder_can_be_the_result(tmp_path, monkeypatch):

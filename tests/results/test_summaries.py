@@ -8,11 +8,14 @@ from scipy.sparse.csgraph import connected_components
 
 import graphprior as gp
 from enumeration import evidence_of, exact_posterior, random_prior
+from graphprior.choices import LikelihoodName
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.graphs.matrices import nothing_known, unvech, vech
 from graphprior.graphs.quantities import GROUPS, QUANTITIES
+from graphprior.observations.observations import ObservationFacts
 from graphprior.priors.noise import Schedule
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.results.folder import write_result
 from graphprior.results.result import Result
 from graphprior.results.summaries import (
@@ -37,7 +40,7 @@ def result_of(samples, known=None, names=None, **facts):
     return Result(
         names or tuple(f"x{i}" for i in range(n)), known, P, np.stack([P, P]),
         (P >= 0.5).astype(float), np.eye(n), samples.astype(np.uint8), None,
-        {"engine": "gibbs", "threshold": 0.5, "likelihood": "marginal", **facts},
+        Diagnostics(ObservationFacts(n, 2 * n), 0, 0.5, "gibbs", LikelihoodName.MARGINAL, **facts),
     )  # fmt: skip
 
 

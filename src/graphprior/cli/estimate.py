@@ -8,6 +8,7 @@ from typing import Any
 
 import graphprior.cli.options as options
 from graphprior.batch.work import Place
+from graphprior.choices import EngineName, Missing, Others, PriorWeight, TransformKind, Use
 from graphprior.cli.cohort import estimate_each
 from graphprior.cli.common import check_seed, new_folder, print_json
 from graphprior.cli.words import in_options
@@ -55,14 +56,14 @@ def summarise(model: PartialGGM, result: Result, out: Path, as_json: bool) -> No
     facts = model.diagnostics_
     found = int(((model.adjacency_ == 1) & model.problem_.U).sum() // 2)
     if as_json:
-        print_json({"out": str(out), "edges_found": found, **facts})
+        print_json({"out": str(out), "edges_found": found, **facts.to_dict()})
         return
-    draws = len(model.samples_) if facts["unknown_pairs"] else 0
+    draws = len(model.samples_) if facts.unknown_pairs else 0
     drawn = f" in {draws} graphs drawn" if draws else ""
     console().print(
-        f"{facts['n']} variables, {facts['k']} observations, "
-        f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
-        f"(probability at least {facts['threshold']:.0%}{drawn})"
+        f"{facts.observations.n} variables, {facts.observations.k} observations, "
+        f"{facts.unknown_pairs} unknown pairs: {found} judged to be edges "
+        f"(probability at least {facts.threshold:.0%}{drawn})"
     )
     table = result.edge_table()
     for row in table[table["known"] == 0].head(5).itertuples():
@@ -97,15 +98,15 @@ def estimate_command(
     known: options.Known = None,
     prior: options.Prior = None,
     density: options.Density = None,
-    engine: options.Engine = "direct",
+    engine: options.Engine = EngineName.DIRECT,
     likelihood: options.Likelihood = None,
-    use: options.Use = "both",
-    prior_weight: options.PriorWeight = "full",
+    use: options.Use = Use.BOTH,
+    prior_weight: options.PriorWeight = PriorWeight.FULL,
     unknown_at_random: options.AtRandom = False,
-    transform: options.Transform = "none",
-    missing: options.Missing = "refuse",
+    transform: options.Transform = TransformKind.NONE,
+    missing: options.Missing = Missing.REFUSE,
     time_series: options.TimeSeries = False,
-    others: options.Others = "unknown",
+    others: options.Others = Others.UNKNOWN,
     sheet: options.Sheet = None,
     index: options.Index = None,
     null_scale: options.NullScale = None,

@@ -96,9 +96,9 @@ def _write(
 def _row(model: PartialGGM, words: list[str]) -> Row:
     facts, U, gain = model.diagnostics_, model.problem_.U, model.prior_gain_
     return {
-        "n": facts["n"],
-        "k": facts["k"],
-        "unknown_pairs": facts["unknown_pairs"],
+        "n": facts.observations.n,
+        "k": facts.observations.k,
+        "unknown_pairs": facts.unknown_pairs,
         "edges_found": int(((model.adjacency_ == 1) & U).sum() // 2),
         "mean_probability": float(np.mean(model.edge_probabilities_[U])) if U.any() else None,
         "prior_gain_bits": None if gain is None else gain.bits,

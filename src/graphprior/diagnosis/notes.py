@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing
 from graphprior.diagnosis.rows import dependent_rows, far_from_gaussian
 from graphprior.evidence.evidence import Evidence
 from graphprior.evidence.precision import (
@@ -26,10 +27,11 @@ from graphprior.problem.problem import Problem
 from graphprior.types import Mask
 
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
-ASSUMED = {
-    "em": "at random: whether a value is missing may depend on what was seen in its row, "
+ASSUMED: dict[str, str] = {
+    Missing.EM: "at random: whether a value is missing may depend on what was seen in its row, "
     "not on the value itself",
-    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
+    Missing.PAIRWISE: "completely at random: whether a value is missing depends on nothing that "
+    "matters",
 }
 
 
@@ -39,7 +41,7 @@ def weak_ground(
     gains: tuple[PriorGain, ...],
     priors: tuple[str, ...] = (),
     card: Any = None,
-    order: dict[str, Any] | None = None,
+    order: Order | None = None,
 ) -> list[str]:
     """A line for each reason to doubt; none where there is none.
 
@@ -70,8 +72,7 @@ def weak_ground(
         words = [weakness(problem, data)]
     words += misfits(gains)
     if data is not None:
-        seen = None if order is None else Order(**order)
-        words += dependent_rows(problem.X, problem.names, seen, problem.observations.time_series)
+        words += dependent_rows(problem.X, problem.names, order, problem.observations.time_series)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]
 

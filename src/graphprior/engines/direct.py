@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from scipy.special import logit
 
+from graphprior.engines.facts import DirectFacts
 from graphprior.engines.posterior import Posterior, Reasons
 from graphprior.engines.selection import selection_log_odds
 from graphprior.errors import check_count
@@ -178,7 +179,7 @@ def posterior_probabilities(
     P = np.where(U, 1 / (1 + np.exp(-np.clip(reasons.posterior, -40, 40))), np.nan_to_num(known))
     np.fill_diagonal(P, 0.0)
     asked = not (isinstance(prior, LearnedRate) and evidence is not None)
-    diagnostics = {"passes": passes if asked else 0, "hidden_log_odds": hidden_log_odds(reasons, U)}
+    diagnostics = DirectFacts(passes if asked else 0, hidden_log_odds(reasons, U))
     return Posterior(P, P, P, np.zeros((0, *P.shape), np.uint8), diagnostics, reasons, evidence)
 
 

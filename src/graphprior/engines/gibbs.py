@@ -23,6 +23,7 @@ import torch
 from arviz_stats.base.array import array_stats
 
 from graphprior.engines.direct import hidden_log_odds, reason
+from graphprior.engines.facts import GibbsFacts
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError, check_count
 from graphprior.evidence.chains import Drawn
@@ -263,12 +264,14 @@ def sample(
     low, high = (_fill(known, bound) for bound in chains_interval(drawn_with.mean(1)))
     drawn = [a for chains in groups for a in chains.a]
     samples = np.stack([_fill(known, a.astype(float)) for a in drawn]).astype(np.uint8)
-    diagnostics = {
-        "passes": max(chains.passes for chains in groups),
-        "kept_sweeps": groups[0].sweeps.keep,
-        "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
-        **convergence(drawn_with),
-    }
+    r_hat, ess = convergence(drawn_with)
+    diagnostics = GibbsFacts(
+        passes=max(chains.passes for chains in groups),
+        kept_sweeps=groups[0].sweeps.keep,
+        hidden_log_odds=hidden_log_odds(reasons, unknown_mask(known)),
+        r_hat=r_hat,
+        ess=ess,
+    )
     return Posterior(P, low, high, samples, diagnostics, reasons, evidence, trace)
 
 
@@ -328,15 +331,14 @@ def _fill(known: Matrix, values: Vector) -> Matrix:
     return A
 
 
-def convergence(trace: npt.NDArray[np.float64]) -> dict[str, float | None]:
+def convergence(trace: npt.NDArray[np.float64]) -> tuple[float | None, float | None]:
     """R-hat and effective sample size of the expected number of edges, over chains and sweeps.
 
     None where there are too few chains or sweeps to tell, or nothing varies. Of the few sweeps
     that the default keeps, R-hat says how they are alike, not whether chains agree.
     """
     edges = trace.sum(-1)
-    facts: dict[str, float | None] = {"r_hat": None, "ess": None}
-    if edges.shape[0] > 1 and edges.shape[1] >= TOLD_FROM and np.ptp(edges) > 1e-6:
-        facts["r_hat"] = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
-        facts["ess"] = float(array_stats.ess(edges, chain_axis=0, draw_axis=1))
-    return facts
+    if edges.shape[0] < 2 or edges.shape[1] < TOLD_FROM or np.ptp(edges) <= 1e-6:
+        return None, None
+    r_hat = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
+    return r_hat, float(array_stats.ess(edges, chain_axis=0, draw_axis=1))

@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from graphprior.choices import Others, TransformKind
 from graphprior.errors import GraphPriorError
-from graphprior.io.known import check_others, read_known_and_beliefs
+from graphprior.io.known import read_known_and_beliefs
 from graphprior.io.observations import read_observations
 from graphprior.io.provenance import machine, versions
 from graphprior.io.safe import existing_file
-from graphprior.observations.transforms import check_transform, transform_table
+from graphprior.observations.transforms import transform_table
 from graphprior.types import Matrix
 
 
@@ -38,18 +39,18 @@ class Reading:
     ``sheet`` is that of Excel files with measurements, ``index`` a column of row labels.
     """
 
-    transform: str = "none"
-    others: Any = "unknown"
+    transform: str = TransformKind.NONE
+    others: str = Others.UNKNOWN
     sheet: str | None = None
     index: str | None = None
 
     def __post_init__(self) -> None:
-        check_transform(self.transform)
-        check_others(self.others)
+        TransformKind.of("transform", self.transform)
+        Others.of("others", self.others)
 
     def read(self, data: Path, known: Path | None) -> Given:
         """A table, and the known part and beliefs of one file."""
-        if known is None and self.others != "unknown":
+        if known is None and self.others != Others.UNKNOWN:
             raise GraphPriorError("others='absent' speaks of pairs that known= leaves out")
         inputs = input_hashes(existing_file(data), known if known is None else existing_file(known))
         X = transform_table(read_observations(data, self.sheet, self.index), self.transform)

@@ -30,6 +30,7 @@ from graphprior.types import Matrix
 Clock = Callable[[], float]
 
 TRIAL = 0.1  # of the time, for each start that is tried
+LATEST = 1.5  # times as long as it should: a trial ends early where the machine became slow
 TIMING = 0.02  # of the time, at most this many seconds, to see how long a step takes
 LONGEST_TIMING = 2.0
 VALIDATIONS = (4, 20)  # fewest and most
@@ -179,8 +180,11 @@ def _try(
             state = one.start.state(short, device)
             if name is not None:
                 state.history.append({"step": 0, **one.row})
+            latest = clock() + LATEST * TRIAL * seconds
             for _ in train(examples, short, state):
-                pass
+                if clock() > latest and not state.is_done(short):
+                    validate(short, state, examples.held_out(short.seed))
+                    break
             loss = state.best_loss
         tried[name or "nothing"] = loss
     best = min(measured, key=lambda m: tried[m.start.name or "nothing"])

@@ -184,7 +184,7 @@ def warm() -> None:
     X = np.random.default_rng(0).standard_normal((50, 26))
     for engine in ENGINES:
         with notes():
-            PartialGGM(engine=engine).fit(X)
+            PartialGGM(None, engine=engine).fit(X)
 
 
 def statistics(A: Matrix) -> list[float]:
@@ -231,7 +231,9 @@ def solve(text: str) -> Row:
     rng = np.random.default_rng([SEED, crc32(cell.name.encode()), repeat])
     prior = right_prior(cell) if cell.told else None
     drawing = Gibbs(DRAWS) if engine == "gibbs" else engine
-    model = PartialGGM(prior, engine=drawing, random_state=int(rng.integers(2**31)))
+    model = PartialGGM(
+        prior, engine=drawing, prior_weight="full", random_state=int(rng.integers(2**31))
+    )
     row: Row = {"commit": commit(), "n": len(A), "k": len(X)}
     try:
         with notes():  # nothing is said twice: the model keeps its notes

@@ -70,7 +70,7 @@ def main() -> None:
     known = hide(graph, rng, share=0.1)
     X = simulate_observations(simulate_precision(graph, rng, 500), 100, rng)
     for engine in ("direct", "gibbs"):
-        model = PartialGGM(prior, engine=engine, random_state=0)
+        model = PartialGGM(prior, engine=engine, prior_weight="full", random_state=0)
         model.fit(X, known=known)
         seconds, _ = cpu_seconds(partial(model.fit, X, known=known))
         rows.append({"what": f"engine {engine}, n = 50, 10% unknown, k = 100",

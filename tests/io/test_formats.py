@@ -397,7 +397,7 @@ def test_each_table_of_a_cohort_is_read_the_same_way(tmp_path, rng):
 def test_a_result_is_no_known_part(tmp_path, rng):
     _, problem = random_problem(rng, n=5, k=60)
     with notes():
-        model = PartialGGM().fit(problem.X, known=problem.known)
+        model = PartialGGM(None).fit(problem.X, known=problem.known)
     nx.write_graphml(model.to_networkx(), tmp_path / "graph.graphml")
     with refused("count the data twice"):
         read_known(tmp_path / "graph.graphml", model.problem_.names)

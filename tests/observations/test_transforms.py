@@ -68,7 +68,7 @@ def test_the_logarithm_of_what_is_not_positive_is_refused_by_name():
 
 def test_it_stands_before_the_estimator_in_a_pipeline(rng):
     X = pd.DataFrame(rng.lognormal(size=(60, 3)), columns=NAMES)
-    model = make_pipeline(Transform("log"), PartialGGM()).fit(X)[-1]
+    model = make_pipeline(Transform("log"), PartialGGM(None)).fit(X)[-1]
     assert model.problem_.names == NAMES
     np.testing.assert_allclose(model.problem_.X, np.log(X), rtol=1e-12)
 
@@ -122,6 +122,6 @@ def test_few_empty_and_constant_columns_are_not_judged():
 def test_a_model_notes_it(rng):
     X = np.exp(2 * rng.standard_normal((100, 3)))
     with notes() as words:
-        model = PartialGGM().fit(X)
+        model = PartialGGM(None).fit(X)
     assert any("far from Gaussian" in line for line in words)
     assert any("far from Gaussian" in line for line in model.notes_)

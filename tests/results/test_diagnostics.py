@@ -40,7 +40,7 @@ def fitted(request):
     settings, data, posterior = FITS[request.param]
     X = np.random.default_rng(0).standard_normal((30, 5))
     with notes():
-        model = PartialGGM(random_state=0, **settings).fit(X)
+        model = PartialGGM(None, random_state=0, **settings).fit(X)
     return model.diagnostics_, data, posterior
 
 
@@ -75,7 +75,7 @@ def test_no_two_parts_write_under_one_name():
             found = replace(WHOLE, posterior=kind(), data=data)
             parts = (found.observations, data, found.posterior)
             own = {"unknown_pairs", "believed_pairs", "fixed_by_bootstrap", "threshold", "engine"}
-            own |= {"likelihood", "precision_shrinkage", "prior_gain", "row_order"}
+            own |= {"likelihood", "precision_shrinkage", "prior_gain", "prior_gains", "row_order"}
             count = len(own) + len(found.other) + sum(len(asdict(part)) for part in parts)
             assert len(found.to_dict()) == count
 

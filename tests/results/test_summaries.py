@@ -113,7 +113,7 @@ def test_the_mean_degree_is_the_sum_of_probabilities_that_samples_are_the_source
 
 def test_expected_degrees_need_no_draws(rng):
     _, problem = random_problem(rng, n=6)
-    model = gp.PartialGGM().fit(problem.X, known=problem.known)
+    model = gp.PartialGGM(None).fit(problem.X, known=problem.known)
     table = expected_degrees(model)
     assert list(table["node"][:-1]) == list(model.problem_.names)
     np.testing.assert_allclose(table["mean"][:-1], model.edge_probabilities_.sum(0))
@@ -258,7 +258,7 @@ def test_too_few_draws_are_said_and_the_level_that_they_hold(rng, M, level, need
 def test_what_is_all_known_is_certain(rng):
     A, problem = random_problem(rng, n=5)
     with pytest.warns(GraphPriorWarning, match="nothing is unknown"):
-        model = gp.PartialGGM().fit(problem.X, known=A)
+        model = gp.PartialGGM(None).fit(problem.X, known=A)
     table = model.summary(["degree", "edges"])
     assert (table["level"] == 1).all()
     assert (table["sd"] == 0).all()
@@ -324,7 +324,7 @@ def test_a_level_that_is_no_share_is_refused(rng, level):
 
 def test_an_engine_that_draws_nothing_is_refused_and_told_what_to_do(rng):
     _, problem = random_problem(rng, n=5)
-    model = gp.PartialGGM().fit(problem.X, known=problem.known)
+    model = gp.PartialGGM(None).fit(problem.X, known=problem.known)
     for ask in (model.summary, lambda: co_membership(model)):
         with pytest.raises(GraphPriorError, match=r"engine=Gibbs\(draws="):
             ask()
@@ -352,5 +352,5 @@ def test_the_result_folder_has_the_default_answers_when_graphs_were_drawn(tmp_pa
 
 def test_the_result_folder_has_no_answers_when_nothing_was_drawn(tmp_path, rng):
     _, problem = random_problem(rng, n=5)
-    write_result(tmp_path, Result.of(gp.PartialGGM().fit(problem.X, known=problem.known)))
+    write_result(tmp_path, Result.of(gp.PartialGGM(None).fit(problem.X, known=problem.known)))
     assert not (tmp_path / "answers.csv").exists()

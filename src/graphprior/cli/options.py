@@ -31,7 +31,11 @@ Known = Annotated[
     ),
 ]
 Prior = Annotated[
-    str | None, typer.Option(help="Shipped prior or .safetensors; none: independent edges.")
+    list[str] | None,
+    typer.Option(
+        help="auto (general, averaged with independent edges), none (independent edges), a shipped "
+        "prior, or a .safetensors file. Given more than once: the priors are averaged."
+    ),
 ]
 Engine = Annotated[
     choices.EngineName, typer.Option(help="direct: no sampling; langevin: Algorithm 1.")

@@ -69,6 +69,13 @@ class Reading:
         return asdict(self)
 
 
+def file_names(prior: Any) -> Any:
+    """Priors as a result tells of them: names of files, not folders."""
+    if isinstance(prior, list | tuple):
+        return [file_names(one) for one in prior]
+    return None if prior is None else Path(prior).name
+
+
 def file_hash(path: str | Path) -> str:
     """SHA-256 of a file, to tell later what a result was made from."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -81,7 +88,7 @@ def input_hashes(data: Path, known: Path | None) -> dict[str, dict[str, str]]:
 
 
 def estimate_facts(
-    prior: str | None,
+    prior: Any,
     arguments: dict[str, Any],
     inputs: dict[str, dict[str, str]],
     reading: Reading | None = None,
@@ -89,7 +96,7 @@ def estimate_facts(
     """What run.json tells of an estimate."""
     return {
         "command": "estimate",
-        "prior": None if prior is None else Path(prior).name,
+        "prior": file_names(prior),
         "arguments": arguments,
         "reading": (reading or Reading()).facts(),
         "inputs": inputs,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from graphprior.errors import GraphPriorError
 from graphprior.evidence.slab import rate_prior
 from graphprior.priors.exact import IndependentEdges, LearnedRate
 from graphprior.priors.protocol import EvidencePrior, Prior
-from graphprior.priors.store import load_prior
+from graphprior.priors.store import NetworkPrior, load_prior, shipped_priors
 from graphprior.problem.problem import Problem
 
 GENERAL, AUTO, NONE, INDEPENDENT = "general", "auto", "none", "independent edges"
@@ -51,8 +52,8 @@ def _resolve_one(prior: Any, problem: Problem, density: float | None) -> tuple[s
     if prior is None or (isinstance(prior, str) and prior == NONE):
         return INDEPENDENT, _independent(problem, density)
     if isinstance(prior, str | Path):
-        named = GENERAL if str(prior) == AUTO else prior
-        return Path(named).stem, load_prior(named)
+        named = GENERAL if str(prior) == AUTO else str(prior)
+        return Path(named).stem, _shipped(named) if named in shipped_priors() else load_prior(named)
     if isinstance(prior, type) or not hasattr(prior, "score") or not hasattr(prior, "memory"):
         raise GraphPriorError(
             f"prior is {prior!r}: expected 'auto', None, the name of a shipped prior, "
@@ -61,9 +62,13 @@ def _resolve_one(prior: Any, problem: Problem, density: float | None) -> tuple[s
     nodes = getattr(prior, "nodes", None)
     if nodes not in (None, problem.n):
         raise GraphPriorError(f"the prior is about {nodes} nodes, but X has {problem.n} columns")
-    card = getattr(prior, "card", None)
-    own = card.get("name") if isinstance(card, dict) else None
-    return str(own or type(prior).__name__), prior
+    return getattr(prior, "name", None) or type(prior).__name__, prior
+
+
+@lru_cache(maxsize=8)
+def _shipped(name: str) -> NetworkPrior:
+    """A prior that comes with the package, read once."""
+    return load_prior(name)
 
 
 def _independent(problem: Problem, density: float | None) -> Prior:
@@ -80,6 +85,13 @@ def _refuse_scores(priors: dict[str, Prior]) -> None:
                 f"{name} gives scores only, so it cannot be averaged with others: use it alone, "
                 "with engine 'langevin'"
             )
+
+
+def names_of(prior: Any) -> tuple[str, ...]:
+    """Names and files of the learned priors among what a user calls prior."""
+    listed = prior if isinstance(prior, list | tuple) else [prior]
+    words = [str(one) for one in listed if isinstance(one, str | Path) and one != NONE]
+    return tuple(GENERAL if word == AUTO else word for word in words)
 
 
 def refuse_too_large(n: int, M: int, prior: Prior | None = None) -> None:

@@ -137,6 +137,7 @@ def load_prior(name: str | Path) -> NetworkPrior:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
     prior.card = read_card(path) or None
+    prior.name = path.stem
     return prior
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphprior.diagnosis.priors import weights_in_words
 from graphprior.diagnosis.self_check import TRUSTED, UNTOLD
 from graphprior.engines.facts import GibbsFacts, LangevinFacts
 from graphprior.evidence.precision import PrecisionFacts
@@ -119,20 +120,20 @@ def _prior_fit(result: Result) -> Iterator[Check]:
             words = "This kind of prior gives scores and cannot be asked for a prediction"
         yield Check("note", "Fit of the prior", words + "; its fit is not measured.")
         return
-    bits, error = gain.bits, gain.standard_error
-    what = "known pairs that were hidden from it" if gain.known else "pairs' evidence"
-    words = (
-        f"On {gain.pairs} {what} it gains {bits:.3f} ± {error:.3f} (s.e.) bits per pair "
-        "over the edge rate alone"
-    )
+    gains = result.diagnostics.prior_gains or (gain,)
+    told = weights_in_words(gains) or ""
+    words = told[:1].upper() + told[1:]
+    bits, error, title = gain.bits, gain.standard_error, "Fit of the prior"
     if bits > 2 * error:
-        yield Check("good", "Fit of the prior", words + ": it knows graphs like this one.")
+        yield Check("good", title, words + ". It knows graphs like this one.")
+    elif len(gains) > 1:  # averaged by what they are worth, so that what does not fit costs little
+        yield Check("note", title, words + ". A prior with little weight changes little.")
     elif bits > 0:
-        yield Check("weak", "Fit of the prior", words + ": weak, no gain is as likely.")
+        yield Check("weak", title, words + ". That is weak: no gain is as likely.")
     elif bits > -error:
-        yield Check("weak", "Fit of the prior", words + ": it does not help here.")
+        yield Check("weak", title, words + ". It does not help here.")
     else:
-        yield Check("weak", "Fit of the prior", words + ": it does not fit this problem.")
+        yield Check("weak", title, words + ". It does not fit this problem.")
 
 
 def _prior_card(result: Result) -> Iterator[Check]:

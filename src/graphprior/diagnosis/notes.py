@@ -54,7 +54,7 @@ def weak_ground(
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
-    elif len(priors) > 1 and not gains:
+    elif len(priors) > 1 and not gains and set(priors) != {GENERAL, INDEPENDENT}:
         lines.append(
             f"there is too little to check the priors on, so {', '.join(priors)} have the same "
             "weight: more known pairs, or more variables, would tell which fits"

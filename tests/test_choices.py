@@ -53,7 +53,7 @@ def test_the_estimator_takes_words_and_members_and_keeps_them(name, kind):
     X = np.random.default_rng(0).standard_normal((40, 4))
     assert inspect.signature(PartialGGM).parameters[name].default in set(kind)
     member = [*kind][1]
-    given = [PartialGGM(**{name: value}, random_state=0) for value in (member, str(member))]
+    given = [PartialGGM(None, **{name: value}, random_state=0) for value in (member, str(member))]
     assert repr(given[0]) == repr(given[1])
     for model in given:
         assert clone(model).get_params()[name] is model.get_params()[name]

@@ -24,11 +24,12 @@ FITS = {
     "direct": ({}, EvidenceFacts, DirectFacts),
     "gibbs": ({"engine": "gibbs"}, EvidenceFacts, GibbsFacts),
     "langevin": ({"engine": Langevin(schedule=SHORT)}, PrecisionFacts, LangevinFacts),
-    "prior alone": ({"use": Use.PRIOR, "density": None, "prior": "ergm"}, type(None), DirectFacts),
+    "prior alone": ({"use": Use.PRIOR, "prior": "ergm"}, type(None), DirectFacts),
 }
+GAIN = PriorGain("ergm", 0.2, 0.1, 50, True, rate=0.2)
 WHOLE = Diagnostics(
     ObservationFacts(4, 9, effective_k=8.5, least_k=8.0), 3, 0.5, "gibbs", LikelihoodName.MARGINAL,
-    prior_gain=PriorGain(0.2, 0.1, 50, True, 0.2, 1.0),
+    prior_gain=GAIN, prior_gains=(GAIN,),
     row_order=Order(["a", "b"], 0.5, 2.0), data=EvidenceFacts(edge_rate=0.2),
     posterior=GibbsFacts(3, 4, 0.1, 1.01, 300.0), other={"of_another_release": [1]},
 )  # fmt: skip
@@ -40,7 +41,7 @@ def fitted(request):
     settings, data, posterior = FITS[request.param]
     X = np.random.default_rng(0).standard_normal((30, 5))
     with notes():
-        model = PartialGGM(random_state=0, **settings).fit(X)
+        model = PartialGGM(**{"prior": None, "random_state": 0, **settings}).fit(X)
     return model.diagnostics_, data, posterior
 
 
@@ -75,7 +76,7 @@ def test_no_two_parts_write_under_one_name():
             found = replace(WHOLE, posterior=kind(), data=data)
             parts = (found.observations, data, found.posterior)
             own = {"unknown_pairs", "believed_pairs", "fixed_by_bootstrap", "threshold", "engine"}
-            own |= {"likelihood", "precision_shrinkage", "prior_gain", "row_order"}
+            own |= {"likelihood", "precision_shrinkage", "prior_gain", "prior_gains", "row_order"}
             count = len(own) + len(found.other) + sum(len(asdict(part)) for part in parts)
             assert len(found.to_dict()) == count
 

@@ -19,7 +19,8 @@ from graphprior.priors.training.cross_entropy import (
     slab_channel,
     weighted_cross_entropy,
 )
-from graphprior.priors.training.training import TrainingConfig, fit_prior
+from graphprior.priors.training.fit import fit_prior
+from graphprior.priors.training.training import TrainingConfig
 from oracles import random_graph
 
 TINY = EvidenceNetworkConfig(layers=1, channels=4, paths=2, hidden=4)

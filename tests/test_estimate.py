@@ -402,11 +402,6 @@ def test_the_prior_alone_sees_no_data(rng):
     assert model.threshold_ == 0.5
 
 
-def test_tempering_that_cannot_be_is_told(rng):
-    with pytest.warns(GraphPriorWarning, match="prior_weight='auto' did nothing"):
-        PartialGGM(prior_weight="auto").fit(rng.standard_normal((30, 5)))
-
-
 # Wrong input
 
 
@@ -518,7 +513,7 @@ def test_a_rate_that_was_told_is_not_doubted(rng):
     model = PartialGGM(IndependentEdges(0.05)).fit(rng.standard_normal((50, 6)), known=known)
     assert not any("a list of edges" in note for note in model.notes_)
     with pytest.warns(GraphPriorWarning, match=r"begin at 0\.20"):
-        PartialGGM().fit(rng.standard_normal((50, 6)), known=known)
+        PartialGGM(None).fit(rng.standard_normal((50, 6)), known=known)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", GraphPriorWarning)
         model = PartialGGM("egonets").fit(rng.standard_normal((50, 6)), known=known)

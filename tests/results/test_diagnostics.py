@@ -24,11 +24,12 @@ FITS = {
     "direct": ({}, EvidenceFacts, DirectFacts),
     "gibbs": ({"engine": "gibbs"}, EvidenceFacts, GibbsFacts),
     "langevin": ({"engine": Langevin(schedule=SHORT)}, PrecisionFacts, LangevinFacts),
-    "prior alone": ({"use": Use.PRIOR, "density": None, "prior": "ergm"}, type(None), DirectFacts),
+    "prior alone": ({"use": Use.PRIOR, "prior": "ergm"}, type(None), DirectFacts),
 }
+GAIN = PriorGain("ergm", 0.2, 0.1, 50, True, rate=0.2)
 WHOLE = Diagnostics(
     ObservationFacts(4, 9, effective_k=8.5, least_k=8.0), 3, 0.5, "gibbs", LikelihoodName.MARGINAL,
-    prior_gain=PriorGain(0.2, 0.1, 50, True, 0.2, 1.0),
+    prior_gain=GAIN, prior_gains=(GAIN,),
     row_order=Order(["a", "b"], 0.5, 2.0), data=EvidenceFacts(edge_rate=0.2),
     posterior=GibbsFacts(3, 4, 0.1, 1.01, 300.0), other={"of_another_release": [1]},
 )  # fmt: skip
@@ -40,7 +41,7 @@ def fitted(request):
     settings, data, posterior = FITS[request.param]
     X = np.random.default_rng(0).standard_normal((30, 5))
     with notes():
-        model = PartialGGM(None, random_state=0, **settings).fit(X)
+        model = PartialGGM(**{"prior": None, "random_state": 0, **settings}).fit(X)
     return model.diagnostics_, data, posterior
 
 

@@ -97,7 +97,7 @@ def estimate_command(
     engine: options.Engine = EngineName.DIRECT,
     likelihood: options.Likelihood = None,
     use: options.Use = Use.BOTH,
-    prior_weight: options.PriorWeight = PriorWeight.FULL,
+    prior_weight: options.PriorWeight = PriorWeight.AUTO,
     unknown_at_random: options.AtRandom = False,
     transform: options.Transform = TransformKind.NONE,
     missing: options.Missing = Missing.REFUSE,

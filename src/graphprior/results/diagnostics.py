@@ -127,8 +127,8 @@ class Diagnostics:
 
 def _gain(told: Any) -> PriorGain:
     """What `asdict` made of it; folders of earlier versions do not name the prior."""
-    names = {f.name for f in fields(PriorGain)}
-    return PriorGain(**{"name": "", **{key: value for key, value in told.items() if key in names}})
+    whole = {"name": "", **told}
+    return PriorGain(**{f.name: whole[f.name] for f in fields(PriorGain) if f.name in whole})
 
 
 def _part(kind: type[Part], rest: dict[str, Any]) -> Part | None:

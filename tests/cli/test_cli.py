@@ -671,8 +671,8 @@ def test_train_tells_first_what_it_learns_from_and_what_there_is_to_beat(here, i
     assert outcome.code == 0
     lines = outcome.err.splitlines()
     assert lines[0].startswith("6 graphs of 5 to 5 nodes, density 0.4")
-    assert "2 held out" in lines[0]
     assert "about 1 second" in lines[0]
+    assert lines[1].startswith("on 2 graphs held out")
     card = read_card("p.safetensors")
     rate = card["validation"]["best"]["rate unknown=0.5 no data"]
     assert f"the edge rate alone needs {rate:.3f} bits per pair" in lines[1]

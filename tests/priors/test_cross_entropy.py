@@ -352,9 +352,10 @@ def test_validation_on_graphs_of_density_zero_or_one_is_a_number(network, A):
 
 def test_a_small_set_is_asked_as_often_as_a_larger_one_of_the_same_graphs(network, rng):
     """So that validation on three graphs does not depend on which of their pairs were asked."""
-    graphs = [random_graph(rng, int(n), RATE) for n in (5, 7, 6)]
-    few, often = (CrossEntropy().validate(network, graphs * k, 0) for k in (1, 8))
-    assert few == pytest.approx(often)
+    graphs = [random_graph(rng, int(n), RATE) for n in (20, 19, 20)]
+    few, often = (CrossEntropy().validate(network, graphs * k, 0) for k in (1, 10))
+    for name in (name for name in few if not name.startswith("rate")):
+        assert few[name] == pytest.approx(often[name])
 
 
 def test_standard_errors_tell_how_far_bits_differ_between_sets_of_graphs(network, rng):

@@ -392,7 +392,7 @@ def test_a_checkpoint_names_its_kind(tmp_path, kind):
     assert type(best) is type(config.objective.build())
 
 
-@pytest.mark.parametrize("extra", [{}, {"start": "general", "minutes": 2.0}])
+@pytest.mark.parametrize("extra", [{}, {"start": "general", "minutes": 2.0, "held_out": 3}])
 def test_a_checkpoint_tells_the_settings_it_was_saved_with(tmp_path, kind, extra):
     config = replace(CONFIG, objective=OBJECTIVES[kind], **extra)
     save_checkpoint(tmp_path / "c", new_state(config), config, DATA)

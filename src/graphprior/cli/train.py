@@ -80,6 +80,7 @@ class Wanted:
     minutes: float | None
     batch: int | None
     validate_every: int | None
+    held_out: int | None
 
     def settings(self, batch: int = TrainingConfig.batch) -> TrainingConfig:
         """The settings as far as they are given; ``batch`` and those of a training otherwise."""
@@ -90,6 +91,7 @@ class Wanted:
             validate_every=self.validate_every or TrainingConfig.validate_every,
             objective=OBJECTIVES[self.kind](),
             minutes=self.minutes,
+            held_out=self.held_out,
         )
 
     def starts(self) -> list[Start]:
@@ -121,8 +123,11 @@ class Wanted:
             ("steps", steps, self.steps),
             ("seed", saved.seed, self.seed),
         ]
-        if self.batch is not None:
-            pairs.append(("batch", saved.batch, self.batch))
+        for name, before, now in (
+            ("batch", saved.batch, self.batch), ("held-out", saved.held_out, self.held_out)
+        ):  # fmt: skip
+            if now is not None:
+                pairs.append((name, before, now))
         if self.start != "auto":
             pairs.append(("start", saved.start or "nothing", start_name(self.start)))
         differing = [
@@ -247,7 +252,9 @@ def _estimate(config: TrainingConfig, state: TrainingState) -> Callable[[int], N
 
 
 def _duration(seconds: float) -> str:
-    return f"{seconds:.0f} seconds" if seconds < 90 else f"{seconds / 60:.1f} minutes"
+    if seconds < 90:
+        return "1 second" if round(seconds) == 1 else f"{seconds:.0f} seconds"
+    return f"{seconds / 60:.3g} minutes"
 
 
 def drawn_statistics(prior: Any, sizes: list[int], seed: int) -> dict[str, Any] | None:
@@ -280,6 +287,8 @@ def make_card(
         options["start"] = config.start
     if config.validate_every != TrainingConfig.validate_every:
         options["validate-every"] = config.validate_every
+    if config.held_out is not None:
+        options["held-out"] = config.held_out
     words = [word for name, value in options.items() for word in (f"--{name}", str(value))]
     command = shlex.join(["graphprior", "train", *found.words, *words])
     return {"name": out.stem, **trained_card(facts, command, config, state, found.graphs)}
@@ -321,6 +330,9 @@ def train_command(
         int | None,
         typer.Option(help="Steps between validations; by the time, or 500 if --steps is given."),
     ] = None,
+    held_out: Annotated[
+        int | None, typer.Option(help="Graphs held out for validation; by their number.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of split, weights and noise.")] = 0,
     licence: Annotated[str, typer.Option(help="Licence of the graphs.")] = "not stated",
     checkpoint_seconds: Annotated[float, typer.Option(help="Time between checkpoints.")] = 30.0,
@@ -336,14 +348,14 @@ def train_command(
         minutes = MINUTES
     given = {
         "seed": seed, "minutes": minutes, "steps": steps, "batch": batch,
-        "validate_every": validate_every,
+        "validate_every": validate_every, "held_out": held_out,
     }  # fmt: skip
     _check_options(out, kind, given)
     found = _graphs(graphs, count, seed)
     if graphs.resolve() == out.with_suffix(".json").resolve():
         raise GraphPriorError(f"--out {out}: its card would replace {graphs}; choose another name")
     facts = describe_graphs(found.graphs, found.source, found.changes, licence)
-    wanted = Wanted(kind, seed, start, steps, minutes, batch, validate_every)
+    wanted = Wanted(kind, seed, start, steps, minutes, batch, validate_every, held_out)
     place = str(resolve_device(device))
     if finish:
         config, state = _as_it_stands(found.graphs, out, restart, place)
@@ -373,8 +385,7 @@ def _prepare(
     else:
         _refuse_to_replace(out, restart)
     starts = wanted.starts()
-    held_out = len(split(graphs, wanted.settings())[1])
-    _say_what_comes(facts, held_out, None if stopped else wanted.minutes)
+    _say_what_comes(facts, graphs, wanted, stopped is None)
     config, state = stopped or _begin(graphs, out, wanted, starts, device)
     if stopped:
         console().print(f"going on from step {state.step} ({checkpoint_path(out)})")
@@ -421,32 +432,43 @@ def _check_options(out: Path, kind: str, wanted: dict[str, Any]) -> None:
                 f"--validate-every {wanted['validate_every']}: it goes with --steps; with "
                 "--minutes validations are placed by the time"
             )
-    for name in ("steps", "batch", "validate_every"):
+    for name in ("steps", "batch", "validate_every", "held_out"):
         if wanted[name] is not None and wanted[name] < 1:
             option = name.replace("_", "-")
             raise GraphPriorError(f"--{option} {wanted[name]}: expected at least 1")
 
 
-def _say_what_comes(facts: dict[str, Any], held_out: int, minutes: float | None) -> None:
-    """Which graphs, how many are held out, how long it takes, and what there is to beat."""
-    time_words = f"; it takes about {_duration(60 * minutes)}" if minutes else ""
+def _say_what_comes(
+    facts: dict[str, Any], graphs: list[Matrix], wanted: Wanted, is_new: bool
+) -> None:
+    """Which graphs, how long it takes, and what there is to beat."""
     words, *notes = summary(facts).splitlines()
-    console().print(
-        "\n".join([f"{words}; {held_out} held out to check the prior{time_words}", *notes])
-    )
+    if is_new and wanted.minutes:
+        words += f"; learning from them takes about {_duration(60 * wanted.minutes)}"
+    if wanted.steps and wanted.kind == CrossEntropy.kind:
+        words += f", at which the edge rate alone needs {_rate_bits(graphs):.3f} bits per pair"
+    console().print("\n".join([words, *notes]))
+
+
+def _rate_bits(graphs: list[Matrix]) -> float:
+    """Bits of a pair where only the density of the graphs is known."""
+    p = sum(A.sum() for A in graphs) / sum(len(A) * (len(A) - 1) for A in graphs)
+    return float(-sum(q * np.log2(q) for q in (p, 1 - p) if q > 0))
 
 
 def _say_what_is_expected(measured: list[Measured]) -> None:
     """What is known before training: bits that the edge rate and the start need."""
     rate, own = "rate unknown=0.5 no data", "unknown=0.5 no data"
-    if rate not in measured[0].row:
+    first = measured[0]
+    if rate not in first.row:
         return
-    words = f"the edge rate alone needs {measured[0].row[rate]:.3f} bits per pair"
+    words = f"the edge rate alone needs {first.row[rate]:.3f} bits per pair"
     for one in measured:
         if one.start.name is not None:
             words += f", {one.start.name} as it is {one.row[own]:.3f}"
+    held_out = "1 graph" if first.held_out == 1 else f"{first.held_out} graphs"
     console().print(
-        f"on the graphs held out, half of the pairs unknown and no data, {words}; "
+        f"on {held_out} held out, half of the pairs unknown and no data, {words}; "
         "learning from the others should bring that down"
     )
 

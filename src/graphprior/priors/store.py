@@ -197,7 +197,7 @@ def checkpoint_settings(path: Path) -> tuple[TrainingConfig, str]:
     try:
         told = json.loads(header["config"])
         objective = told.pop("objective")
-        kind = OBJECTIVES[told.pop("kind")]
+        kind: Callable[..., Any] = OBJECTIVES[told.pop("kind")]
         network = type(kind().network)(**objective.pop("network"))
         ranges = {k: tuple(v) if isinstance(v, list) else v for k, v in objective.items()}
         config = TrainingConfig(**told, objective=kind(**ranges, network=network))

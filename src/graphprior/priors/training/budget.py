@@ -15,13 +15,14 @@ from dataclasses import dataclass, replace
 
 from graphprior.errors import GraphPriorError
 from graphprior.priors.networks.evidence_network import EvidenceNetworkPrior
-from graphprior.priors.training.cross_entropy import CrossEntropy
+from graphprior.priors.training.cross_entropy import VALIDATION, CrossEntropy, validation_repeats
 from graphprior.priors.training.training import (
     Examples,
     TrainingConfig,
     TrainingState,
     as_examples,
     new_state,
+    split,
     train,
     validate,
 )
@@ -35,6 +36,7 @@ TIMING = 0.02  # of the time, at most this many seconds, to see how long a step 
 LONGEST_TIMING = 2.0
 VALIDATIONS = (4, 20)  # fewest and most
 VALIDATION_TIME = 0.15  # of the time, where the fewest take no more
+FEWEST_HELD_OUT = 3
 BATCH_PAIRS, BATCHES = 3000, (2, 16)
 LONGEST = 1e5  # minutes
 PASSES = 90  # of the network, to draw graphs; a third of a step each
@@ -63,12 +65,16 @@ class Start:
 
 @dataclass(frozen=True)
 class Measured:
-    """A start before training: its validation, and seconds of a step and of a validation."""
+    """A start before training: its validation, and seconds of a step and of a validation.
+
+    The validation is on ``held_out`` graphs.
+    """
 
     start: Start
     row: dict[str, float]
     step: float
     validation: float
+    held_out: int
 
     def fit(self, config: TrainingConfig, seconds: float) -> TrainingConfig:
         """As many steps as fit, with some validations among them."""
@@ -121,8 +127,13 @@ def plan(
     """
     began = clock()
     seconds = 60 * check_minutes(config.minutes or 0.0)
+    times = [_time_step(graphs, config, start, device, seconds, clock) for start in starts]
+    config = hold_out(graphs, config, max(times), seconds)
     examples = as_examples(graphs, config)
-    measured = [_measure(examples, config, start, device, seconds, clock) for start in starts]
+    measured = [
+        _measure(examples, config, start, device, step, clock)
+        for start, step in zip(starts, times, strict=True)
+    ]
     if on_measured is not None:
         on_measured(measured)
     chosen, tried = measured[0], dict[str, float]()
@@ -138,28 +149,59 @@ def plan(
     return Plan(settings, state, chosen)
 
 
-def _measure(
-    examples: Examples,
+def hold_out(
+    graphs: Sequence[Matrix], config: TrainingConfig, step: float, seconds: float
+) -> TrainingConfig:
+    """The settings with fewer graphs held out where validating on them would take too long.
+
+    A pair in a validation takes a third of its time in a step, once for each of its questions.
+    """
+    _, held = split(graphs, config)
+    pairs = [len(A) * (len(A) - 1) / 2 for A in held]
+    in_step = config.batch * sum(pairs) / len(pairs)
+    one = step * sum(pairs) * validation_repeats(held) * len(VALIDATION) / 3 / in_step
+    most = VALIDATION_TIME * seconds / VALIDATIONS[0]
+    if one <= most or len(held) <= FEWEST_HELD_OUT:
+        return config
+    return replace(config, held_out=max(FEWEST_HELD_OUT, int(len(held) * most / one)))
+
+
+def _time_step(
+    graphs: Sequence[Matrix],
     config: TrainingConfig,
     start: Start,
     device: str,
     seconds: float,
     clock: Clock,
-) -> Measured:
-    """Validate a start, then time steps from it; the first is slower and does not count."""
+) -> float:
+    """Seconds of a step, of weights that are thrown away; the first is slower and not counted."""
     config = replace(start.settings(config), steps=10**9, validate_every=10**9)
     state = start.state(config, device)
+    state.history.append({"step": 0, "loss": math.inf})  # no validation before the first step
+    times: list[float] = []
     began = clock()
-    validate(config, state, examples.held_out(config.seed))
-    validation, times = clock() - began, []
-    row = dict(state.history[0])
-    row.pop("step")
-    began = clock()
-    for _ in train(examples, config, state):
+    for _ in train(graphs, config, state):
         times.append(clock() - began)
-        if len(times) > 3 and times[-1] > min(TIMING * seconds, LONGEST_TIMING):
+        if len(times) > 1 and times[-1] > min(TIMING * seconds, LONGEST_TIMING):
             break
-    return Measured(start, row, (times[-1] - times[0]) / (len(times) - 1), validation)
+    return (times[-1] - times[0]) / (len(times) - 1)
+
+
+def _measure(
+    examples: Examples,
+    config: TrainingConfig,
+    start: Start,
+    device: str,
+    step: float,
+    clock: Clock,
+) -> Measured:
+    """Validate a start before its first step."""
+    config = start.settings(config)
+    state, held_out = start.state(config, device), examples.held_out(config.seed)
+    began = clock()
+    validate(config, state, held_out)
+    row = {name: value for name, value in state.history[0].items() if name != "step"}
+    return Measured(start, row, step, clock() - began, len(held_out))
 
 
 def _try(

@@ -34,7 +34,8 @@ from graphprior.types import Matrix, Vector
 # Where validation looks: share of pairs unknown, and data (variance of an estimate over that of
 # an edge's strength; None without data).
 VALIDATION = tuple((share, ratio) for share in (1.0, 0.5, 0.2, 0.1) for ratio in (None, 0.2))
-FEWEST_QUESTIONS = 24  # graphs that are asked about in validation: a small set is asked repeatedly
+# Validation asks about at least so many pairs: a small set is asked repeatedly, not without end.
+FEWEST_PAIRS, MOST_REPEATS = 5000, 24
 
 
 @dataclass(frozen=True)
@@ -194,11 +195,17 @@ def _between(low: float, high: float, u: Tensor) -> Tensor:
     return low * (high / low) ** u
 
 
+def validation_repeats(graphs: Sequence[Matrix]) -> int:
+    """How often validation asks about each of the graphs."""
+    count = sum(len(A) * (len(A) - 1) // 2 for A in graphs)
+    return min(math.ceil(FEWEST_PAIRS / count), MOST_REPEATS)
+
+
 def _answers(
     network: nn.Module, graphs: Sequence[Matrix], seed: int
 ) -> Iterator[tuple[str, Matrix, Vector]]:
     """For each cell of VALIDATION its name, the bits (2, G) by graph, and the pairs asked (G,)."""
-    repeats = math.ceil(FEWEST_QUESTIONS / len(graphs))
+    repeats = validation_repeats(graphs)
     for cell, (share, ratio) in enumerate(VALIDATION):
         generator = torch.Generator().manual_seed(seed + 1000 + cell)
         name = f"unknown={share:g} {'with' if ratio else 'no'} data"

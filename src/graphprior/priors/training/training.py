@@ -36,7 +36,8 @@ class TrainingConfig:
 
     Training stops early when ``patience`` validations in a row found nothing better. ``start``
     names the prior whose weights it starts from, None where it starts from nothing; from a prior it
-    moves at ``FINE`` of the learning rate. ``minutes`` is the time that ``steps`` was chosen for.
+    moves at ``FINE`` of the learning rate. ``minutes`` is the time that ``steps`` was chosen for,
+    ``held_out`` how many graphs are for validation, None where ``validation_share`` says it.
     """
 
     steps: int = 10_000
@@ -51,6 +52,7 @@ class TrainingConfig:
     objective: Objective = field(default_factory=CrossEntropy)
     start: str | None = None
     minutes: float | None = None
+    held_out: int | None = None
 
     def __post_init__(self) -> None:
         if min(self.steps, self.batch, self.validate_every, self.patience) < 1:
@@ -164,7 +166,8 @@ def split(graphs: Sequence[Matrix], config: TrainingConfig) -> tuple[list[Matrix
     order = np.random.default_rng(config.seed).permutation(len(graphs))
     at_least = min(0.3 * len(graphs), 1.2 * math.sqrt(len(graphs)))
     held = round(max(config.validation_share * len(graphs), at_least, 1))
-    held = min(held, 100, len(graphs) - 1)
+    held = min(held, 100) if config.held_out is None else config.held_out
+    held = min(held, len(graphs) - 1)
     return [graphs[g] for g in order[held:]], [graphs[g] for g in order[:held]]
 
 

@@ -26,7 +26,7 @@ from graphprior.priors.training.score_matching import ScoreMatching
 from graphprior.types import Matrix
 
 Objective = CrossEntropy | ScoreMatching
-FINE = 0.25  # of the learning rate, where training starts from a prior
+FINE = 0.5  # of the learning rate, where training starts from a prior
 OBJECTIVES: dict[str, type[Objective]] = {o.kind: o for o in (CrossEntropy, ScoreMatching)}
 
 

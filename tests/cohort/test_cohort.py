@@ -26,7 +26,7 @@ from command_line import (
     write_known,
     write_observations,
 )
-from graphprior import save_prior
+from graphprior import load_prior, save_prior
 from graphprior.batch import work
 from graphprior.batch.work import journal
 from graphprior.cli.main import main
@@ -34,6 +34,7 @@ from graphprior.cohort import cohort, worker
 from graphprior.cohort.cohort import COLUMNS, JOURNAL, LOG, find_tables
 from graphprior.graphs.matrices import hide
 from graphprior.io.inputs import Reading
+from graphprior.priors import load
 from graphprior.priors.networks.evidence_network import (
     EvidenceNetwork,
     EvidenceNetworkConfig,
@@ -126,12 +127,18 @@ def test_a_row_of_the_summary_tells_what_the_folder_holds(here, tables):
 
 
 def test_a_prior_is_read_once_for_all_tables(here, tables, monkeypatch):
+    """An own file by the worker, a shipped prior where priors are resolved."""
     read = []
-    worker._prior.cache_clear()
-    monkeypatch.setattr(worker, "load_prior", lambda name: read.append(name) or load(name))
-    load = cohort.load_prior
-    assert here(*EACH, "--prior", "egonets", "--out", "many").code == 0
-    assert read == ["egonets"]
+    copy = save_prior(load_prior("grids"), tables / "mine.safetensors")
+    worker._own.cache_clear()
+    load._shipped.cache_clear()
+    for module in (worker, load):
+        monkeypatch.setattr(
+            module, "load_prior", lambda name: read.append(name) or load_prior(name)
+        )
+    priors = ["--prior", "egonets", "--prior", str(copy)]
+    assert here(*EACH, *priors, "--out", "many").code == 0
+    assert sorted(read) == sorted(["egonets", str(copy)])
 
 
 def test_what_is_no_table_is_left_out(here, tables):
@@ -300,7 +307,7 @@ OTHERS = {
     "seed": (["--seed", "1"], lambda f: None, "random_state 0 there, 1 here"),
     "engine": (["--engine", "gibbs"], lambda f: None, "engine direct there, gibbs here"),
     "pictures": (["--pictures"], lambda f: None, "pictures"),
-    "prior": (["--prior", "egonets"], lambda f: None, "egonets here"),
+    "prior": (["--prior", "egonets"], lambda f: None, "'egonets'] here"),
     "known": (["--known", "one.csv"], lambda f: None, "tables that came, went or changed: a, b b"),
     "weights": ([], lambda f: save_small_prior(f, 2), "prior_sha256"),
     "table": ([], change_a_table, "tables that came, went or changed: a)"),

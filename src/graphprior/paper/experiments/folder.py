@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from gzip import compress
 from io import BytesIO
@@ -24,7 +24,7 @@ from graphprior.paper.baselines.protocol import Penalty
 from graphprior.paper.experiments.methods import described, mark
 from graphprior.paper.experiments.spec import Spec
 from graphprior.paper.experiments.units import method_of
-from graphprior.priors.store import SHIPPED, shipped_priors
+from graphprior.priors.store import prior_path
 
 JOURNAL = "units.jsonl"
 # Units of slow methods, those that have a budget: hours of work and small, so they stay with the
@@ -84,8 +84,11 @@ def log_file(out: Path) -> Iterator[logging.Logger]:
 
 def prior_hashes(spec: Spec) -> dict[str, str]:
     """Hash of each prior of a figure that is there."""
-    there = set(spec.priors.values()) & set(shipped_priors())
-    return {name: file_hash(SHIPPED / f"{name}.safetensors") for name in sorted(there)}
+    hashes = {}
+    for name in sorted(set(spec.priors.values())):
+        with suppress(GraphPriorError):
+            hashes[name] = file_hash(prior_path(name))
+    return hashes
 
 
 def claim(

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from documents import ROOT
 from graphprior.batch.work import Place, journal
@@ -18,6 +19,7 @@ from graphprior.paper.baselines.registry import methods, without_data
 from graphprior.paper.datasets.registry import families
 from graphprior.paper.experiments import units
 from graphprior.paper.experiments.figure import draw, styles, table
+from graphprior.paper.experiments.folder import save_figure
 from graphprior.paper.experiments.published import best, curve, published_methods
 from graphprior.paper.experiments.registry import experiment, experiments
 from graphprior.paper.experiments.rows import Finished
@@ -612,3 +614,21 @@ def test_the_figure_draws_every_method_that_was_run_or_published(rng):
     assert [t.get_text() for t in left.get_legend().get_texts()] == ["LPost", "mine"]
     shown = {t.get_text() for t in right.get_legend().get_texts()}
     assert shown == set(published_methods("grids-10"))
+
+
+def test_a_saved_picture_is_lighter_and_looks_the_same(tmp_path, rng):
+    spec = replace(SMALL, name="grids-10", xs=(0.15, 0.35, 0.85, 2.0))
+    results = made_up(spec, lambda a: a * 0.9, rng, ["LPost", "mine"], R=4)
+    figure = draw(spec, Finished(spec, results, ["LPost", "mine"]).summary())
+    figure.savefig(tmp_path / "full.png", dpi=110)
+    save_figure(tmp_path / "few.png", figure)
+    full, few = (Image.open(tmp_path / f"{name}.png").convert("RGB") for name in ("full", "few"))
+    assert np.abs(np.asarray(full, float) - np.asarray(few, float)).max(2).mean() < 1
+    assert 2 * (tmp_path / "few.png").stat().st_size < (tmp_path / "full.png").stat().st_size
+
+
+def test_committed_results_are_light():
+    """What a run leaves behind on this machine alone does not count."""
+    ours = {"units.jsonl", "log.txt"}
+    sizes = [p.stat().st_size for p in RESULTS.rglob("*") if p.is_file() and p.name not in ours]
+    assert sum(sizes) < 3e6

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +26,7 @@ import pandas as pd
 import typer
 
 from contenders import Answer, Ours, contenders, prior_file
-from graphprior.batch.work import Place, do, journal
+from graphprior.batch.work import Place, journal
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.precision import standardise
 from graphprior.graphs.matrices import hide
@@ -38,12 +36,15 @@ from graphprior.io.progress import console, progress
 from graphprior.paper.baselines.registry import unavailable
 from graphprior.paper.experiments.folder import (
     JOURNAL,
+    log_file,
     save_figure,
     save_json,
     save_provenance,
     save_table,
 )
-from graphprior.paper.experiments.units import cpu_seconds
+from graphprior.paper.experiments.run import solve_all
+from graphprior.paper.experiments.spec import seeds
+from graphprior.paper.experiments.units import attempt, kept
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import whole_folder, write_result
 from graphprior.results.metrics import on_unknown
@@ -95,8 +96,7 @@ class Case:
 
     def seeds(self, *of: int | str) -> np.random.Generator:
         """The generator for one purpose."""
-        words = [zlib.crc32(o.encode()) if isinstance(o, str) else o for o in of]
-        return np.random.default_rng([self.seed, zlib.crc32(self.name.encode()), *words])
+        return seeds(self.seed, self.name, *of)
 
     def problem(self, k: int, share: float, g: int) -> tuple[Sample, Problem]:
         """Repeat ``g``: the truth, and the problem with a share of it hidden.
@@ -132,22 +132,17 @@ def solve(case: Case, text: str) -> dict[str, Any]:
     unit = json.loads(text)
     sample, problem = case.problem(unit["k"], unit["share"], unit["g"])
     rng = case.seeds(unit["method"], unit["k"], f"{unit['share']:g}", unit["g"])
-    start = cpu_seconds()
-    try:
+
+    def judged() -> dict[str, Any]:
         answer = case.methods[unit["method"]](problem, sample.beliefs, rng)
-    except Exception as error:  # one failure is a row, not the end of the run
-        words = " ".join(str(error).split())
-        return {**unit, "error": f"{type(error).__name__}: {words}"}
-    gain = answer.gain
-    return {
-        **unit,
-        "error": None,
-        "seconds": round(cpu_seconds() - start, 3),
-        "threshold": answer.threshold,
-        "gain": None if gain is None else [gain.bits, gain.standard_error],
-        "truth": "".join("1" if a else "0" for a in on_unknown(sample.A, problem.U)),
-        "scores": [round(float(s), DIGITS) for s in answer.scores],
-    }
+        gain = answer.gain
+        return {
+            "threshold": answer.threshold,
+            "gain": None if gain is None else [gain.bits, gain.standard_error],
+            **kept(on_unknown(sample.A, problem.U), answer.scores, DIGITS),
+        }
+
+    return {**unit, **attempt(judged)}
 
 
 def usable(case: Case, wanted: Sequence[str]) -> list[str]:
@@ -185,17 +180,13 @@ def run(case: Case, out: Path, wanted: Sequence[str] = (), repeats: int | None =
         "repeats": repeats or case.repeats,
     })  # fmt: skip
     work = units(case, methods, repeats or case.repeats)
-    with journal(out / JOURNAL) as kept, progress(case.name) as report:
-        for key in [key for key, result in kept.results.items() if result["error"]]:
-            del kept.results[key]  # it may have failed for want of time or of a package
-        done, start = sum(key in kept.results for key, _ in work), time.monotonic()
-        for key, result in do(work, partial(solve, case), kept, Place()):
-            done += 1
-            report(done, len(work), key)
-            if result["error"]:
-                console().print(f"{key}: {result['error']}")
-        print(f"{case.name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
-        results = list(kept.results.values())
+    with (
+        log_file(out) as log,
+        journal(out / JOURNAL) as done,
+        progress(case.name) as report,
+    ):
+        solve_all(work, partial(solve, case), done, Place(), report, log)
+        results = list(done.results.values())
     return write(case, out, results)
 
 

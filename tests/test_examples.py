@@ -24,6 +24,7 @@ from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import nothing_known, unvech, vech
 from graphprior.io.graph_sets import read_npz, write_npz
 from graphprior.priors.protocol import EvidencePrior
+from graphprior.priors.store import load_prior
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import read_result
 from oracles import random_graph, random_precision, random_problem
@@ -127,7 +128,7 @@ def test_priors_of_the_examples_can_be_read():
     assert found
     for path in found:
         assert path.stat().st_size < 1_000_000
-        assert isinstance(contenders.load_prior(path), EvidencePrior)
+        assert isinstance(load_prior(path), EvidencePrior)
         assert path.with_suffix(".json").is_file()
 
 

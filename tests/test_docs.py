@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from documents import ROOT, blocks, finished, graphprior
+from documents import ROOT, blocks, graphprior, python
 from graphprior import __all__ as graphprior_names
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -57,7 +57,7 @@ def test_the_code_of_a_page_runs(page, demo, tmp_path):
         "def _shell(code):\n    print(shell(code, '.').stdout)\n"
     )
     (tmp_path / "page.py").write_text(start + "".join(program), "utf-8")
-    finished([sys.executable, "page.py"], tmp_path)
+    python(["page.py"], tmp_path)
 
 
 def test_the_site_builds_without_a_warning(tmp_path):

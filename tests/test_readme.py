@@ -3,11 +3,10 @@
 import re
 import shlex
 import shutil
-import sys
 
 import pytest
 
-from documents import ROOT, blocks, finished, graphprior
+from documents import ROOT, blocks, graphprior, python
 
 README = ROOT / "README.md"
 
@@ -55,7 +54,7 @@ def test_the_estimate_commands_of_the_readme_work(folder):
 
 def test_the_python_of_the_readme_works(folder):
     (program,) = code("python")
-    assert "edges" in finished([sys.executable, "-c", program], folder).stdout
+    assert "edges" in python(["-c", program], folder).stdout
 
 
 def test_every_command_of_the_readme_exists():

@@ -23,8 +23,10 @@ import torch
 from graphprior.batch import work
 from graphprior.batch.work import Journal, Place, alone, do, journal
 from graphprior.errors import GraphPriorError
+from warm import program
 
 SERIAL = Place()
+HERE = Path(__file__).parent
 
 
 # What units do. Workers import these by name.
@@ -199,11 +201,14 @@ def run_and_kill_until_done(path, seed):
 
 
 def test_a_run_killed_at_random_moments_writes_what_an_unkilled_one_does(tmp_path):
-    code = "import sys, test_work; test_work.run_and_kill_until_done(sys.argv[1], sys.argv[2])"
+    code = (
+        f"import sys; sys.path[:0] = {[str(HERE), str(HERE.parent)]!r}\n"
+        "import test_work; test_work.run_and_kill_until_done(sys.argv[1], sys.argv[2])"
+    )
     seed = str(random.randrange(10**6))
     done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "killed", seed],
-        cwd=Path(__file__).parent, capture_output=True, text=True, timeout=120, check=False,
+        [*program("python"), "-c", code, tmp_path / "killed", seed],
+        cwd=HERE, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (seed, done.stderr)
     assert int(done.stdout) >= 3, seed

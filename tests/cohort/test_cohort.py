@@ -40,6 +40,7 @@ from graphprior.priors.networks.evidence_network import (
     EvidenceNetworkPrior,
 )
 from oracles import random_graph
+from warm import program
 
 HERE = Path(__file__).parent
 EACH = ["estimate", "data", "--each"]
@@ -399,7 +400,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(here, tables,
     )
     seed = str(random.randrange(10**6))
     done = subprocess.run(
-        [sys.executable, "-c", code, seed], cwd=tables, env=environment(),
+        [*program("python"), "-c", code, seed], cwd=tables, env=environment(),
         capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (seed, done.stderr)

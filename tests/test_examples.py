@@ -208,6 +208,7 @@ def test_what_is_hidden_depends_neither_on_k_nor_on_the_method():
     assert np.allclose(problems[0].X.std(0), 1)
 
 
+@pytest.mark.slow
 def test_a_run_writes_every_row_and_one_that_was_stopped_goes_on(tmp_path):
     out = tmp_path / "whole"
     words = compare.run(TINY, out)

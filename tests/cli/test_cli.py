@@ -293,6 +293,7 @@ def test_debug_shows_the_error_itself(tmp_path, monkeypatch, words):
         main()
 
 
+@pytest.mark.slow
 def test_a_process_refuses_in_one_line_too(tmp_path):
     words = ["train", "missing.npz", "--out", "prior.safetensors"]
     assert_refused(run(tmp_path, *words), "missing.npz: no such file")
@@ -345,6 +346,7 @@ def test_train_never_replaces_the_graphs_it_was_given(here, tmp_path):
 # Results
 
 
+@pytest.mark.slow
 def test_estimate_as_a_process_prints_json_alone_and_writes_a_whole_result(inputs):
     before = listing(inputs)
     words = ["estimate", "x.csv", "--known", "half.csv", "--prior", "tiny.safetensors"]
@@ -569,6 +571,7 @@ def wait_for_step(process, folder, step):
         time.sleep(0.002)
 
 
+@pytest.mark.slow
 def test_training_as_a_process_prints_json_alone_and_no_bar(uninterrupted):
     folder, (_, out, err) = uninterrupted
     assert strict_json(out) == read_card(folder / "prior.safetensors")
@@ -579,6 +582,7 @@ def test_training_as_a_process_prints_json_alone_and_no_bar(uninterrupted):
     assert listing(folder).keys() == {"graphs.npz", "prior.safetensors", "prior.json"}
 
 
+@pytest.mark.slow
 def test_the_card_tells_what_the_prior_was_made_of(uninterrupted):
     folder, _ = uninterrupted
     card, graphs = read_card(folder / "prior.safetensors"), read_graphs(folder / "graphs.npz")
@@ -593,6 +597,7 @@ def test_the_card_tells_what_the_prior_was_made_of(uninterrupted):
     assert str(folder) not in json.dumps(card)
 
 
+@pytest.mark.slow
 def test_training_killed_at_any_moment_goes_on_to_the_same_bytes(here, inputs, uninterrupted):
     rng = np.random.default_rng()
     words = ["train", "graphs.npz", "--out", "prior.safetensors", *LONG]
@@ -612,6 +617,7 @@ def test_training_killed_at_any_moment_goes_on_to_the_same_bytes(here, inputs, u
     assert_same_prior(inputs / "prior.safetensors", uninterrupted[0] / "prior.safetensors")
 
 
+@pytest.mark.slow
 def test_training_interrupted_keeps_a_checkpoint_and_goes_on_to_the_same_bytes(
     here, inputs, uninterrupted
 ):

@@ -390,6 +390,7 @@ def kill_until_done(seed):
     print(kills)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(here, tables, rng):
     for i in range(12):
         shutil.copy(tables / "known" / "a.csv", tables / "known" / f"{i}.csv")

@@ -18,6 +18,8 @@ from graphprior.paper.experiments.registry import experiment
 from graphprior.paper.experiments.run import Options
 from warm import program
 
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ["experiment", "grids-10", "--methods", "Threshold,TIGER", "--graphs", "6"]
 OPTIONS = {"methods": ("Threshold", "TIGER"), "graphs": 6}
 

@@ -214,12 +214,18 @@ def _in_numbers(key: str) -> tuple[str, float, int]:
     return method, 0.0 if x == "*" else float(x), int(g)
 
 
-def save_joined(path: Path, rows: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Save a table, and in it what it held of methods that have no new rows, in their order."""
+def save_joined(
+    path: Path, rows: pd.DataFrame, methods: Sequence[str], others: bool = True
+) -> pd.DataFrame:
+    """Save a table, and in it what it held of methods that have no new rows, in their order.
+
+    Rows of ``others``, which are not among ``methods``, come last or are left out.
+    """
     if path.exists():
         old = pd.read_csv(path)
         rows = pd.concat([rows, old[~old["method"].isin(rows["method"])]])
     order = {method: place for place, method in enumerate(methods)}
+    rows = rows if others else rows[rows["method"].isin(order)]
     rows = rows.sort_values("method", key=lambda m: m.map(order), kind="stable")
     save_table(path, rows)
     return pd.read_csv(path)  # what follows is made of what is kept

@@ -314,12 +314,6 @@ def test_training_never_leaves_a_prior_worse_than_its_start_on_what_is_held_out(
     assert all(torch.equal(w, weights(prior.network)[k]) for k, w in weights(state.best).items())
 
 
-def test_from_a_prior_steps_are_smaller():
-    config = TrainingConfig(steps=50)
-    fine = replace(config, start="general")
-    assert all(0 < fine.rate(step) <= config.rate(step) for step in range(50))
-
-
 @pytest.mark.parametrize(
     ("start", "kind", "message"),
     [

@@ -207,6 +207,7 @@ def test_train_refuses_a_bad_set_of_graphs_and_writes_nothing(here, tmp_path, na
     assert listing(tmp_path) == before
 
 
+@pytest.mark.slow
 def test_train_tells_what_it_mended_and_left_out(here, tmp_path):
     (tmp_path / "g.json").write_text('{"a": [[0, 1]], "b": [[0, 1], [1, 1]], "c": []}')
     outcome = here("train", "g.json", "--out", "p.safetensors", *SMALL)
@@ -220,6 +221,7 @@ def test_train_tells_what_it_mended_and_left_out(here, tmp_path):
     assert "on 1 graph held out" in outcome.err
 
 
+@pytest.mark.slow
 def test_graphs_that_train_takes_can_be_compared_with(here, inputs):
     (inputs / "g.json").write_text('{"a": [[0, 1], [1, 2]], "b": [[0, 1], [1, 1]], "c": []}')
     words = ["sample", "--prior", "tiny.safetensors", "--count", "1", "--out", "drawn"]
@@ -443,6 +445,7 @@ def test_an_interrupted_estimate_says_so_in_one_line_and_writes_nothing(here, in
     assert listing(inputs) == before
 
 
+@pytest.mark.slow
 def test_drawn_graphs_are_written_in_two_ways_with_their_statistics(here, inputs):
     words = ["sample", "--prior", "tiny.safetensors", "--out", "new/drawn", "--count", "6"]
     code, out, err = here(*words, "--json", "--compare", "graphs.npz")
@@ -460,6 +463,7 @@ def test_drawn_graphs_are_written_in_two_ways_with_their_statistics(here, inputs
     assert 0 <= facts["degree_histogram_distance"] <= 1
 
 
+@pytest.mark.slow
 def test_sample_draws_as_many_nodes_as_told_and_the_same_with_the_same_seed(here, inputs):
     drawn = {}
     for out, seed in [("a", 7), ("b", 7), ("c", 8)]:

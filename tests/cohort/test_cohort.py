@@ -78,6 +78,7 @@ def rows(out):
 # A table among many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -310,6 +311,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "change", "word"), OTHERS.values(), ids=OTHERS)
 def test_another_run_in_the_same_folder_is_refused(here, tables, options, change, word):
     save_small_prior(tables, 1)
@@ -345,6 +347,7 @@ def test_two_runs_at_once_are_refused(here, tables):
 # Processes, kills and interrupts
 
 
+@pytest.mark.slow
 def test_where_the_work_is_done_changes_nothing(here, tables):
     words = [*EACH, "--known", "known", "--prior", "egonets"]
     places = {"serial": [], "jobs": ["--jobs", "2"], "local": ["--cluster", "local"]}

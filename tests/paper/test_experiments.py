@@ -217,6 +217,7 @@ def made_up(spec, score, rng, methods=("A", "B"), R=30, pairs=40):
     return results
 
 
+@pytest.mark.slow
 def test_perfect_scores_give_one_and_noise_gives_chance(rng):
     perfect = Finished(SMALL, made_up(SMALL, lambda a: a * 0.8, rng), ["A", "B"]).summary()
     assert np.allclose(perfect["value"], 1.0)
@@ -306,6 +307,7 @@ def rows_of(out):
     return table.sort_values(list(table.columns[:6])).to_csv(index=False)
 
 
+@pytest.mark.slow
 def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
     run(tmp_path / "one", methods=("Threshold",))
     words = run(tmp_path / "one", methods=("WGL",))
@@ -350,6 +352,7 @@ def test_results_without_units_are_replaced_only_when_told(tmp_path):
     assert len(json.loads((out / "run.json").read_text())["runs"]) == 1
 
 
+@pytest.mark.slow
 def test_methods_that_are_not_run_keep_the_results_of_a_checkout(tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "out"
     run(whole)
@@ -367,6 +370,7 @@ def test_methods_that_are_not_run_keep_the_results_of_a_checkout(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_a_checkout_of_a_slow_method_takes_more_graphs(tmp_path):
     figure = Comparison(replace(SMALL, budgets={"Threshold": Budget(4)}))
     whole, out = tmp_path / "whole", tmp_path / "out"
@@ -400,6 +404,7 @@ def value_of(out, method):
 WITH_PRIOR = Comparison(replace(SMALL, xs=(2.0,), priors={"evidence": "grids"}))
 
 
+@pytest.mark.slow
 def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):
     out = tmp_path / "out"
     WITH_PRIOR.run(out, Options(graphs=2, methods=("Threshold", "direct")), silent)
@@ -422,6 +427,7 @@ def other_schedule(monkeypatch):
     units._method.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatch):
     out = tmp_path / "out"
 
@@ -445,6 +451,7 @@ def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatc
     assert len(gzip.decompress(new).splitlines()) == len(gzip.decompress(old).splitlines())
 
 
+@pytest.mark.slow
 def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
     """Results come with a checkout, the journal beside them was made here before."""
     here, theirs = tmp_path / "here", tmp_path / "theirs"
@@ -460,6 +467,7 @@ def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
     assert (here / "slow.jsonl.gz").read_bytes() == (theirs / "slow.jsonl.gz").read_bytes()
 
 
+@pytest.mark.slow
 def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
     out = tmp_path / "out"
     run(out, methods=("Threshold",))
@@ -475,6 +483,7 @@ def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
     assert rows_of(out) == rows_of(whole)
 
 
+@pytest.mark.slow
 def test_units_of_a_method_that_is_no_longer_slow_are_not_thrown_away(tmp_path):
     out = tmp_path / "out"
     SLOW_LL.run(out, Options(graphs=2, methods=("LL",)), silent)

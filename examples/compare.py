@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +26,7 @@ import pandas as pd
 import typer
 
 from contenders import Answer, Ours, contenders, prior_file
-from graphprior.batch.work import Place, do, journal
+from graphprior.batch.work import Place, journal
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.precision import standardise
 from graphprior.graphs.matrices import hide
@@ -39,12 +37,15 @@ from graphprior.paper.baselines.registry import unavailable
 from graphprior.paper.experiments.folder import (
     JOURNAL,
     ROWS,
+    log_file,
     save_figure,
+    save_joined,
     save_json,
     save_provenance,
-    save_table,
 )
-from graphprior.paper.experiments.units import cpu_seconds
+from graphprior.paper.experiments.run import solve_all
+from graphprior.paper.experiments.spec import seeds
+from graphprior.paper.experiments.units import attempt, kept
 from graphprior.priors.load import AUTO, GENERAL
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import whole_folder, write_result
@@ -99,8 +100,7 @@ class Case:
 
     def seeds(self, *of: int | str) -> np.random.Generator:
         """The generator for one purpose."""
-        words = [zlib.crc32(o.encode()) if isinstance(o, str) else o for o in of]
-        return np.random.default_rng([self.seed, zlib.crc32(self.name.encode()), *words])
+        return seeds(self.seed, self.name, *of)
 
     def problem(self, k: int, share: float, g: int) -> tuple[Sample, Problem]:
         """Repeat ``g``: the truth, and the problem with a share of it hidden.
@@ -137,22 +137,17 @@ def solve(case: Case, text: str) -> dict[str, Any]:
     unit = json.loads(text)
     sample, problem = case.problem(unit["k"], unit["share"], unit["g"])
     rng = case.seeds(unit["method"], unit["k"], f"{unit['share']:g}", unit["g"])
-    start = cpu_seconds()
-    try:
+
+    def judged() -> dict[str, Any]:
         answer = case.methods[unit["method"]](problem, sample.beliefs, rng)
-    except Exception as error:  # one failure is a row, not the end of the run
-        words = " ".join(str(error).split())
-        return {**unit, "error": f"{type(error).__name__}: {words}"}
-    gain = answer.gain
-    return {
-        **unit,
-        "error": None,
-        "seconds": round(cpu_seconds() - start, 3),
-        "threshold": answer.threshold,
-        "gain": None if gain is None else [gain.bits, gain.standard_error, gain.weight],
-        "truth": "".join("1" if a else "0" for a in on_unknown(sample.A, problem.U)),
-        "scores": [round(float(s), DIGITS) for s in answer.scores],
-    }
+        gain = answer.gain
+        return {
+            "threshold": answer.threshold,
+            "gain": None if gain is None else [gain.bits, gain.standard_error, gain.weight],
+            **kept(on_unknown(sample.A, problem.U), answer.scores, DIGITS),
+        }
+
+    return {**unit, **attempt(judged)}
 
 
 def usable(case: Case, wanted: Sequence[str]) -> list[str]:
@@ -195,41 +190,26 @@ def run(case: Case, out: Path, wanted: Sequence[str] = (), repeats: int | None =
         "repeats": repeats or case.repeats,
     })  # fmt: skip
     work = units(case, methods, repeats or case.repeats)
-    with journal(out / JOURNAL) as kept, progress(case.name) as report:
-        for key in [key for key, result in kept.results.items() if result["error"]]:
-            del kept.results[key]  # it may have failed for want of time or of a package
-        done, start = sum(key in kept.results for key, _ in work), time.monotonic()
-        for key, result in do(work, partial(solve, case), kept, Place()):
-            done += 1
-            report(done, len(work), key)
-            if result["error"]:
-                console().print(f"{key}: {result['error']}")
-        print(f"{case.name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
-        results = list(kept.results.values())
+    with (
+        log_file(out) as log,
+        journal(out / JOURNAL) as done,
+        progress(case.name) as report,
+    ):
+        solve_all(work, partial(solve, case), done, Place(), report, log)
+        results = list(done.results.values())
     return write(case, out, results)
 
 
 def write(case: Case, out: Path, results: list[dict[str, Any]]) -> str:
     """Rows, summary, table and figure; rows of methods that were run earlier stay."""
     order = [name for name in case.methods if any(r["method"] == name for r in results)]
-    rows = joined(case, out / ROWS, rows_of(case.name, results))
-    summary = joined(case, out / SUMMARY, summary_of(results, order))
-    save_table(out / ROWS, rows)
-    save_table(out / SUMMARY, summary)
+    methods = list(case.methods)
+    save_joined(out / ROWS, rows_of(case.name, results), methods, others=False)
+    summary = save_joined(out / SUMMARY, summary_of(results, order), methods, others=False)
     words = table(case.title, case.prior, summary)
     write_whole(out / "table.md", words.encode())
     save_figure(out / "figure.png", figure(case.title, summary))
     return words
-
-
-def joined(case: Case, path: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """A table together with what the file has of the case's other methods, in their order."""
-    if path.exists():
-        before = pd.read_csv(path)
-        table = pd.concat([table, before[~before["method"].isin(table["method"])]])
-    order = {name: i for i, name in enumerate(case.methods)}
-    table = table[table["method"].isin(order)]
-    return table.sort_values("method", key=lambda m: m.map(order), kind="stable")
 
 
 def save_typical(case: Case, out: Path) -> Path:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,13 +20,13 @@ import pandas as pd
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimator import PartialGGM
 from graphprior.graphs.matrices import unknown_mask, unvech, vech
+from graphprior.paper.baselines.langevin import prior_once
 from graphprior.paper.baselines.lasso import supports
 from graphprior.paper.baselines.protocol import Penalty, Setting
 from graphprior.paper.baselines.registry import factory
 from graphprior.priors.fit_check import PriorGain
 from graphprior.priors.load import AUTO
-from graphprior.priors.protocol import Prior
-from graphprior.priors.store import load_prior, shipped_priors
+from graphprior.priors.store import shipped_priors
 from graphprior.problem.problem import Problem
 from graphprior.results.metrics import THRESHOLDS, f1, on_unknown
 from graphprior.types import Matrix, Vector
@@ -67,12 +66,6 @@ def prior_file(name: str) -> Path:
     )
 
 
-@cache
-def prior_once(name: str) -> Prior:
-    """A prior read once."""
-    return load_prior(prior_file(name))
-
-
 @dataclass(frozen=True)
 class Ours:
     """Edge probabilities of `PartialGGM`; ``prior`` None takes pairs as independent.
@@ -96,7 +89,8 @@ class Ours:
 
     def fit(self, problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> PartialGGM:
         """The fitted model."""
-        prior = self.prior if self.prior in (None, AUTO) else prior_once(self.prior)
+        named = self.prior not in (None, AUTO)
+        prior = prior_once(str(prior_file(self.prior))) if named else self.prior
         # A pair is known or believed, not both.
         told = np.where(problem.U, beliefs, np.nan) if self.believes else None
         model = PartialGGM(

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from graphprior.paper.experiments.figure import styles
-from graphprior.paper.experiments.rows import truth_and_scores
+from graphprior.paper.experiments.figure import in_logarithms, styles
+from graphprior.paper.experiments.units import truth_and_scores
 from graphprior.results.metrics import auc, calibration_error, f1
 
 METRICS = ("bits", "f1", "auc", "false", "missed", "gain", "weight", "seconds")
@@ -155,9 +155,7 @@ def figure(title: str, summary: pd.DataFrame) -> Figure:
                     ms=5, lw=1.4,
                     **look | {"linestyle": "-" if method in ("direct", "gibbs") else "--"},
                 )  # fmt: skip
-            ax.set_xscale("log")
-            ax.set_xticks(sorted(summary["k"].unique()), map(str, sorted(summary["k"].unique())))
-            ax.minorticks_off()
+            in_logarithms(ax, sorted(summary["k"].unique()))
             ax.grid(alpha=0.25)
             ax.set_ylabel(name.upper() if column == 0 else "")
         axes[0, column].set_title(f"{share:.0%} of the pairs hidden", fontsize=9)

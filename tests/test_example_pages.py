@@ -99,6 +99,7 @@ def data(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_the_commands_of_a_page_run(page, data, tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHPRIOR_DATA", str(data))

@@ -25,6 +25,7 @@ from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import nothing_known, unvech, vech
 from graphprior.io.graph_sets import read_npz, write_npz
 from graphprior.priors.protocol import EvidencePrior
+from graphprior.priors.store import load_prior
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import read_result
 from oracles import random_graph, random_precision, random_problem
@@ -128,7 +129,7 @@ def test_priors_of_the_examples_can_be_read():
     assert found
     for path in found:
         assert path.stat().st_size < 1_000_000
-        assert isinstance(contenders.load_prior(path), EvidencePrior)
+        assert isinstance(load_prior(path), EvidencePrior)
         assert path.with_suffix(".json").is_file()
 
 
@@ -220,6 +221,7 @@ def test_what_is_hidden_depends_neither_on_k_nor_on_the_method():
     assert np.allclose(problems[0].X.std(0), 1)
 
 
+@pytest.mark.slow
 def test_a_run_writes_every_row_and_one_that_was_stopped_goes_on(tmp_path):
     out = tmp_path / "whole"
     words = compare.run(TINY, out)

@@ -41,6 +41,7 @@ from graphprior.priors.networks.evidence_network import (
     EvidenceNetworkPrior,
 )
 from oracles import random_graph
+from warm import program
 
 HERE = Path(__file__).parent
 EACH = ["estimate", "data", "--each"]
@@ -78,6 +79,7 @@ def rows(out):
 # A table among many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -316,6 +318,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "change", "word"), OTHERS.values(), ids=OTHERS)
 def test_another_run_in_the_same_folder_is_refused(here, tables, options, change, word):
     save_small_prior(tables, 1)
@@ -351,6 +354,7 @@ def test_two_runs_at_once_are_refused(here, tables):
 # Processes, kills and interrupts
 
 
+@pytest.mark.slow
 def test_where_the_work_is_done_changes_nothing(here, tables):
     words = [*EACH, "--known", "known", "--prior", "egonets"]
     places = {"serial": [], "jobs": ["--jobs", "2"], "local": ["--cluster", "local"]}
@@ -396,6 +400,7 @@ def kill_until_done(seed):
     print(kills)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(here, tables, rng):
     for i in range(12):
         shutil.copy(tables / "known" / "a.csv", tables / "known" / f"{i}.csv")
@@ -406,7 +411,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(here, tables,
     )
     seed = str(random.randrange(10**6))
     done = subprocess.run(
-        [sys.executable, "-c", code, seed], cwd=tables, env=environment(),
+        [*program("python"), "-c", code, seed], cwd=tables, env=environment(),
         capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (seed, done.stderr)

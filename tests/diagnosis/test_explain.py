@@ -188,6 +188,7 @@ def test_without_data_there_is_no_partial_correlation():
     assert "partial correlation" not in str(found)
 
 
+@pytest.mark.slow
 def test_where_a_probability_was_drawn_the_changes_say_where_they_start():
     found = [fitted(engine="gibbs").explain(*pair) for pair in unknown_pairs(fitted())]
     for explained in found:

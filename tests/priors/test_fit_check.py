@@ -348,6 +348,7 @@ def test_priors_that_cannot_be_checked_have_the_same_weight_and_it_is_said(n, to
         assert model.prior_used_.weights == (0.5, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "unseen"), [(7, True), (8, False), (48, False), (50, True)])
 def test_a_size_far_from_the_examples_is_told(n, unseen):
     """The examples of this prior have 16 to 24 nodes."""

@@ -26,6 +26,7 @@ PAGES = (
     "docs/calibration.md",
     "docs/decisions.md",
     "docs/which-prior.md",
+    "docs/tutorials/own-graphs.md",
 )
 FIGURES = {
     "grids-10": "grids, 10% unknown",
@@ -317,6 +318,34 @@ EXAMPLES = {
     "arabidopsis": "genes-arth150",
     "stocks": "stocks",
 }
+
+
+def own_prior() -> str:
+    """Bits per unknown pair, without and with data, of priors from few graphs."""
+    rows = benchmark("own_prior")
+    rows["both"] = [
+        f"{short(a)} / {short(b)}"
+        for a, b in zip(rows["bits_no_data"], rows["bits_with_data"], strict=True)
+    ]
+    lines = []
+    for family, part in rows.groupby("family", sort=False):
+        density = part.iloc[0][["density_no_data", "density_with_data"]]
+        fixed = part[part["minutes"] == 0].set_index("prior")["both"]
+        for minutes, own in part[part["prior"] == "own"].groupby("minutes"):
+            found = own.set_index("graphs")["both"]
+            lines.append([
+                OWN_FAMILIES[family], f"{60 * minutes:.0f} s", " / ".join(map(short, density)),
+                fixed["general"], *(found.get(count, "-") for count in OWN_COUNTS),
+                fixed.get(family, "-"),
+            ])  # fmt: skip
+    counts = (f"{count} graphs" for count in OWN_COUNTS)
+    return markdown(["kind", "time", "density", "`general`", *counts, "3000, 15 min"], lines)
+
+
+OWN_COUNTS = (10, 30, 100)
+OWN_FAMILIES = {
+    "molecules": "molecules", "threads": "threads", "regnets": "regulatory networks",
+}  # fmt: skip
 SIZES = (20, 50, 55, 56, 64, 100)
 
 
@@ -388,6 +417,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "shapes": shapes,
     "calibration": calibration,
     "calibration in words": calibration_lines,
+    "own prior": own_prior,
     "families": families,
     "averaging": averaging,
     "far sizes": far_sizes,

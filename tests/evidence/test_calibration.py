@@ -23,7 +23,7 @@ from oracles import engine_with, random_graph
 
 pytestmark = pytest.mark.slow
 
-PROBLEMS, RANKED, DRAWS, BINS = 20, 8, 10, 5
+PROBLEMS, RANKED, DRAWS, BINS = 30, 12, 10, 5
 RATE = 0.3
 SIZES = (8, 8, 9, 10, 12)
 # How far beyond 4 standard errors a mean may be: the size of edges, and often their rate, are

@@ -74,7 +74,7 @@ def small_problem(seed, k):
     return Problem.create(X, hide(A, rng, count=4))
 
 
-def total_variation_from_enumeration(seed, k, M=1500):
+def total_variation_from_enumeration(seed, k, M=700):
     problem, graphs = small_problem(seed, k), all_graphs(4)
     log_prior = ergm_log_weight(graphs, (0.4, -0.6), 1.5)
     fit = constrained_mle(problem)
@@ -107,7 +107,7 @@ def test_prior_samples_match_exact_enumeration():
     agree = graphs[:, 0, 1] == 1
     p = np.exp(log_prior[agree] - log_prior[agree].max())
     p = p / p.sum()
-    M = 1500
+    M = 700
     prior = FiniteGraphs(list(graphs), log_prior)
     samples = sample_graphs(known, prior, None, np.random.default_rng(0), M, MIXING).samples
     q = np.array([(samples == A).all((1, 2)).mean() for A in graphs[agree]])

@@ -54,7 +54,7 @@ def test_other_names_count_the_same_and_few_rows_count_nothing(rng):
 def test_far_too_many_edges_are_noted():
     """Where shared causes make edges seem more than half as common again, a note says so."""
     noted = 0
-    for seed in range(4):
+    for seed in (0, 1):
         rng = np.random.default_rng(seed)
         A, Theta = factor_like(rng, 50)
         with notes() as words:

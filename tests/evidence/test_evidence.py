@@ -317,6 +317,7 @@ def test_probabilities_are_frequencies(pooled, k, record_property):
     assert worst_bin(*pooled[k], bins, 20, record_property) < 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [40, 200])
 def test_log_odds_have_the_right_scale(pooled, k, record_property):
     """The slope of a logistic regression of the truth on the log Bayes factor is 1."""

@@ -349,6 +349,7 @@ def test_probabilities_are_frequencies_with_a_fifth_missing(pooled, record_prope
     assert worst_bin(*pooled, bins, 10, record_property) < 4
 
 
+@pytest.mark.slow
 def test_log_odds_have_the_right_scale_with_a_fifth_missing(pooled, record_property):
     """The slope of a logistic regression of the truth on the log Bayes factor is 1."""
     found, error = slope(*pooled, record_property)

@@ -41,6 +41,7 @@ def relative_error(learned, exact, graphs, sigma):
     return float(((got - right) ** 2).sum() / ((coin - right) ** 2).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.2, 0.35, 0.5])
 def test_learned_score_approaches_that_of_independent_edges(
     independent_edges, sigma, record_property
@@ -76,6 +77,7 @@ def finite_set():
     return learned, exact, graphs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sigma", [0.2, 0.35, 0.5])
 def test_learned_score_approaches_that_of_a_finite_set(finite_set, sigma, record_property):
     learned, exact, graphs = finite_set

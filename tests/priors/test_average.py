@@ -147,9 +147,10 @@ def test_which_priors_are_averaged(prior, guarded, names):
 
 
 def test_with_a_density_edges_are_independent():
-    found = resolve_priors(AUTO, problem(), 0.3)
-    assert list(found) == [INDEPENDENT]
-    assert not isinstance(found[INDEPENDENT], LearnedRate)
+    (found,) = resolve_priors(AUTO, problem(), 0.3).values()
+    assert isinstance(found, IndependentEdges)
+    assert not isinstance(found, LearnedRate)
+    np.testing.assert_allclose(expit(found.log_odds.numpy()), 0.3)
 
 
 @pytest.mark.parametrize(

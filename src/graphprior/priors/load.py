@@ -32,10 +32,10 @@ def resolve_priors(
         raise GraphPriorError("prior is an empty list: name at least one prior, or pass None")
     if density is not None:
         # A rate that is given says how common edges are: what else is there is independence.
-        listed = [None]
+        return {f"{INDEPENDENT} at rate {density:g}": IndependentEdges(density)}
     found: dict[str, Prior] = {}
     for one in listed:
-        name, resolved = _resolve_one(one, problem, density)
+        name, resolved = _resolve_one(one, problem)
         if name in found and isinstance(one, str | Path | None):
             raise GraphPriorError(f"prior {name!r} is listed twice: name each prior once")
         found[name if name not in found else f"{name} {len(found) + 1}"] = resolved
@@ -43,14 +43,14 @@ def resolve_priors(
         _refuse_scores(found)
     learned = any(getattr(one, "is_learned", False) for one in found.values())
     if INDEPENDENT not in found and learned and (guarded or listed == [AUTO]):
-        found[INDEPENDENT] = _independent(problem, density)
+        found[INDEPENDENT] = _independent(problem)
     return found
 
 
-def _resolve_one(prior: Any, problem: Problem, density: float | None) -> tuple[str, Prior]:
+def _resolve_one(prior: Any, problem: Problem) -> tuple[str, Prior]:
     """Name and object of one prior."""
     if prior is None or (isinstance(prior, str) and prior == NONE):
-        return INDEPENDENT, _independent(problem, density)
+        return INDEPENDENT, _independent(problem)
     if isinstance(prior, str | Path):
         named = GENERAL if str(prior) == AUTO else str(prior)
         return Path(named).stem, _shipped(named) if named in shipped_priors() else load_prior(named)
@@ -71,9 +71,7 @@ def _shipped(name: str) -> NetworkPrior:
     return load_prior(name)
 
 
-def _independent(problem: Problem, density: float | None) -> Prior:
-    if density is not None:
-        return IndependentEdges(density)
+def _independent(problem: Problem) -> Prior:
     return LearnedRate(rate_prior(problem.known, problem.unknown_at_random).mean)
 
 

@@ -1,6 +1,6 @@
 """Priors at sizes far from their examples: expected beside true numbers of edges, and F1.
 
-    OMP_NUM_THREADS=1 python benchmarks/far_sizes.py [--problems 3]
+    OMP_NUM_THREADS=1 python benchmarks/far_sizes.py [--problems 2]
 
 A tenth of the pairs is unknown, and there are as many observations as variables; or there are none
 (`use="prior"`). `barabasi-albert` learned from graphs of 47 to 53 nodes, `grids` of 40 to 49.
@@ -75,7 +75,7 @@ def candidates(kind: str) -> dict[str, dict[str, Any]]:
 def main() -> None:
     """Measure and keep."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--problems", type=int, default=3)
+    parser.add_argument("--problems", type=int, default=2)
     problems, rows = parser.parse_args().problems, []
     for kind, draw in KINDS.items():
         for n in SIZES:

@@ -294,12 +294,14 @@ def misfit(gain: PriorGain, guarded: bool = False) -> str | None:
     what = "known pairs that were hidden from it" if gain.known else "the data's evidence"
     size = f"(gain {gain.bits:.3f} +- {gain.standard_error:.3f} bits per pair)"
     if gain.bits > -gain.standard_error:
-        return f"the prior predicts {what} no better than the edge rate alone {size}"
+        which = f"the prior {gain.name}".strip()
+        return f"{which} predicts {what} no better than the edge rate alone {size}"
     then = (
         f"it has weight {gain.weight:.2f} in the answer"
         if guarded
         else "use another prior, none, or prior_weight='auto'"
     )
     return (
-        f"the prior does not fit: it predicts {what} worse than the edge rate alone {size}; {then}"
+        f"the prior does not fit: {gain.name or 'it'} predicts {what} worse than the edge rate "
+        f"alone {size}; {then}"
     )

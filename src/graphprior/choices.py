@@ -50,7 +50,7 @@ class Use(Choice):
 
 
 class PriorWeight(Choice):
-    """How far a prior is believed: fully, or as far as it predicts pairs that it is not shown."""
+    """Whether a learned prior is averaged with independent edges, or believed in full."""
 
     FULL = "full"
     AUTO = "auto"

@@ -70,7 +70,7 @@ Index = Annotated[
 ]
 PriorWeight = Annotated[
     choices.PriorWeight,
-    typer.Option(help="auto: believe the prior only as far as it predicts pairs."),
+    typer.Option(help="auto: average a learned prior with independent edges; full: leave those out."),
 ]
 Density = Annotated[
     float | None,

@@ -55,7 +55,7 @@ def main(n: int = 20, k: int = 95, M: int = 10) -> None:
             {
                 "part": part,
                 "cpu_seconds": seconds,
-                "steps": posterior.diagnostics["steps"],
+                "steps": posterior.diagnostics.steps,
                 "chains": M,
                 "n": n,
                 "peak_megabytes": peak_megabytes(),

@@ -36,7 +36,7 @@ LENGTHS = [
 ]
 
 
-def long_run(problem: tuple[Any, ...], sweeps: Sweeps, seed: int) -> tuple[Any, Any, float, dict]:
+def long_run(problem: tuple[Any, ...], sweeps: Sweeps, seed: int) -> tuple[Any, Any, float, Any]:
     """Edge probabilities, trace of the number of edges, CPU seconds and facts of one run."""
     known, prior, evidence = problem
     traces = []
@@ -99,10 +99,10 @@ def main() -> None:
             p, edges, seconds, facts = long_run(problem, sweeps, g)
             row = {
                 "error": float(np.abs(p - exact).mean()), "cpu_seconds": seconds,
-                "passes": facts["passes"], "r_hat": facts["r_hat"],
+                "passes": facts.passes, "r_hat": facts.r_hat,
             }  # fmt: skip
             if sweeps.keep == LONG:
-                row["sweeps_per_draw"] = edges.size / facts["ess"]
+                row["sweeps_per_draw"] = edges.size / facts.ess
                 row["settled_after"] = settled_after(edges)
             table.setdefault(sweeps, []).append(row)
         print(g, flush=True)

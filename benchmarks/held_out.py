@@ -37,7 +37,7 @@ LARGEST = 60  # variables: each table is used at one size
 def ours(X: Matrix) -> dict[str, Matrix]:
     """Both estimates of the precision matrix."""
     with notes():
-        model = PartialGGM().fit(X)
+        model = PartialGGM(None).fit(X)
     return {"mean": model.Theta_hat_, "refit": model.precision_}
 
 

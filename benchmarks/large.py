@@ -47,7 +47,7 @@ def main() -> None:
             X = simulate_observations(simulate_precision(A, rng, tries=1000), 2 * len(A), rng)
             known = hide(A, rng, share=0.1)
             cpu, wall = time.process_time(), time.perf_counter()
-            model = PartialGGM(prior, engine="direct").fit(X, known=known)
+            model = PartialGGM(prior, engine="direct", prior_weight="full").fit(X, known=known)
             cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
             truth, p = (on_unknown(M, np.isnan(known)) for M in (A, model.edge_probabilities_))
             gain = model.prior_gain_

@@ -59,7 +59,7 @@ def answer(spec: Spec, parts: Parts, x: float, g: int) -> Any:
     )  # fmt: skip
     U = problem.U
     samples = np.stack([on_unknown(a.astype(float), U) for a in found.samples])
-    return on_unknown(A, U), samples, found.diagnostics["indefinite_share"]
+    return on_unknown(A, U), samples, found.diagnostics.indefinite_share
 
 
 def row(spec: Spec, name: str, x: float, solved: list[Any], chains: int = M) -> dict[str, Any]:

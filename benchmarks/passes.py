@@ -70,12 +70,12 @@ def main() -> None:
     known = hide(graph, rng, share=0.1)
     X = simulate_observations(simulate_precision(graph, rng, 500), 100, rng)
     for engine in ("direct", "gibbs"):
-        model = PartialGGM(prior, engine=engine, random_state=0)
+        model = PartialGGM(prior, engine=engine, prior_weight="full", random_state=0)
         model.fit(X, known=known)
         seconds, _ = cpu_seconds(partial(model.fit, X, known=known))
         rows.append({"what": f"engine {engine}, n = 50, 10% unknown, k = 100",
                      "cpu_seconds": seconds,
-                     "passes": model.diagnostics_["passes"]})  # fmt: skip
+                     "passes": model.diagnostics_.posterior.passes})  # fmt: skip
     save("passes", "OMP_NUM_THREADS=1 python benchmarks/passes.py", rows)
 
 

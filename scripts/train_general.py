@@ -2,8 +2,7 @@
 
     OMP_NUM_THREADS=1 .venv/bin/python scripts/train_general.py --out general.safetensors
 
-A run that was stopped goes on. ``--shipped`` of a finished run is not needed: move the two files
-to src/graphprior/priors/shipped/.
+A run that was stopped goes on. Then move the two files to src/graphprior/priors/shipped/.
 """
 
 from __future__ import annotations
@@ -47,10 +46,12 @@ def main(out: Path, steps: int, seed: int) -> None:
             each = (time.monotonic() - began) / (state.step - first)
             last = state.history[-1]["loss"] if state.history else float("nan")
             left = each * (steps - state.step) / 60
-            print(f"{state.step} of {steps}, validation {last:.4f}, {left:.0f} min left", flush=True)
+            print(
+                f"{state.step} of {steps}, validation {last:.4f}, {left:.0f} min left", flush=True
+            )
     prior = config.objective.prior(state.best)
-    facts = describe_graphs(held_out, f"drawn from {len(KINDS)} kinds of graphs", {}, "MIT")
-    facts["count"] = "without end; sizes and statistics are of those held out"
+    source = f"drawn anew in each step, of {len(KINDS)} kinds; sizes and statistics: 200 of them"
+    facts = {**describe_graphs(held_out, source, {}, "MIT"), "count": "endless"}
     command = f"python scripts/train_general.py --steps {steps} --seed {seed} --out {out.name}"
     prior.card = training_card(
         "evidence", facts, command, asdict(config), state.network, state.history

@@ -295,7 +295,7 @@ def _graph_sets(folder):
 def _own(folder):
     _, problem = random_problem(np.random.default_rng(3), n=4, k=40)
     with notes():
-        model = PartialGGM(engine=Gibbs(draws=3), random_state=0).fit(
+        model = PartialGGM(None, engine=Gibbs(draws=3), random_state=0).fit(
             problem.X, known=problem.known
         )
     write_result(folder, Result.of(model, {"command": "estimate"}))

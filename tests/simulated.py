@@ -6,6 +6,7 @@ from scipy.special import expit
 
 from graphprior.engines.posterior import Reasons, share_interval
 from graphprior.graphs.matrices import unvech, vech
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.results.result import Result
 
 
@@ -45,5 +46,5 @@ def simulated_result(n, seed=0, names=None, share=0.5, draws=0, **diagnostics):
         precision,
         np.zeros((draws, n, n), np.uint8),
         reasons,
-        facts | diagnostics,
+        Diagnostics.from_dict(facts | diagnostics),
     )

@@ -15,6 +15,7 @@ PAPER = Path(__file__).parent.parent / "docs" / "paper.md"
 FLOORS = [
     "errors",
     "types",
+    "choices",
     "graphs",
     "gaussian",
     "observations",

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from graphprior.observations.transforms import Transform
     from graphprior.priors.noise import Schedule
     from graphprior.priors.store import load_prior, save_prior, shipped_priors
-    from graphprior.priors.training.training import TrainingConfig, fit_prior
+    from graphprior.priors.training.fit import fit_prior
+    from graphprior.priors.training.training import TrainingConfig
     from graphprior.problem.problem import Problem
     from graphprior.results.folder import read_result
     from graphprior.results.summaries import co_membership, expected_degrees, posterior_summary
@@ -69,7 +70,7 @@ _HOME = {
     "co_membership": "results.summaries",
     "draw_graphs": "engines.generate",
     "expected_degrees": "results.summaries",
-    "fit_prior": "priors.training.training",
+    "fit_prior": "priors.training.fit",
     "load_prior": "priors.store",
     "posterior_summary": "results.summaries",
     "read_beliefs": "io.known",

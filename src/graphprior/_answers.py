@@ -13,6 +13,7 @@ from sklearn import get_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from graphprior._parameters import generator, position
+from graphprior.choices import Missing
 from graphprior.diagnosis.explain import Explanation, explain_pair
 from graphprior.diagnosis.self_check import SelfCheck, check_model
 from graphprior.engines.draws import draw_together
@@ -45,7 +46,7 @@ class Answers:
         missing entries counts by those that are there.
         """
         model = self._fitted()
-        finite = "allow-nan" if model.missing != "refuse" else True
+        finite = "allow-nan" if model.missing != Missing.REFUSE else True
         Z = validate_data(model, X, dtype=np.float64, reset=False, ensure_all_finite=finite)
         return float(row_log_densities(Z - model.location_, model.precision_).mean())
 

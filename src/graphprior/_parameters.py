@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing, PriorWeight, Use
 from graphprior.engines.langevin import resolve_device
 from graphprior.engines.run import Engine, resolve_engine
 from graphprior.errors import GraphPriorError
-from graphprior.observations.checks import MISSING, as_numbers, node_names
-
-USES, WEIGHTS = ("both", "prior", "data"), ("full", "auto")
+from graphprior.observations.checks import as_numbers, node_names
+from graphprior.priors.load import AUTO, NONE
 
 
 def check_parameters(model: Any) -> None:
     """Refuse parameters of a `PartialGGM` that make no sense."""
     engine = resolve_engine(model.engine)
-    for name, choices in (("use", USES), ("prior_weight", WEIGHTS), ("missing", MISSING)):
-        if getattr(model, name) not in choices:
-            raise GraphPriorError(
-                f"{name} = {getattr(model, name)!r}: expected one of {list(choices)}"
-            )
+    for name, kind in (("use", Use), ("prior_weight", PriorWeight), ("missing", Missing)):
+        kind.of(name, getattr(model, name))
     for name in ("assume_centered", "time_series", "unknown_at_random"):
         if not isinstance(getattr(model, name), bool | np.bool_):
             raise GraphPriorError(f"{name} = {getattr(model, name)!r}: expected True or False")
@@ -46,12 +43,12 @@ def _check_density(model: Any) -> None:
         return
     if not 0 < model.density < 1:
         raise GraphPriorError(f"density = {model.density}: expected None or a share in (0, 1)")
-    if model.prior is not None:
+    if not (model.prior is None or (isinstance(model.prior, str) and model.prior in (AUTO, NONE))):
         raise GraphPriorError(
             f"density = {model.density} is the edge rate of independent edges: with prior = "
             f"{model.prior!r} it would not be used; leave one out"
         )
-    if model.use == "data":
+    if model.use == Use.DATA:
         raise GraphPriorError(
             f"density = {model.density} with use = 'data', which follows the data alone: leave "
             "density out, or use = 'both'"
@@ -64,7 +61,7 @@ def _check_null_scale(model: Any, engine: Engine) -> None:
         raise GraphPriorError(
             f"null_scale = {scale}: expected None or a partial correlation from 0 to below 1"
         )
-    if scale and model.use == "prior":
+    if scale and model.use == Use.PRIOR:
         raise GraphPriorError(f"null_scale = {scale} with use = 'prior', which sees no data")
     if scale and engine.plugs_in:
         raise GraphPriorError(

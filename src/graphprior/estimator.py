@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from graphprior._answers import Answers
 from graphprior._parameters import check_parameters, generator, refuse_misplaced
+from graphprior.choices import EngineName, LikelihoodName, Missing, PriorWeight, Use
 from graphprior.diagnosis.notes import weak_ground
 from graphprior.engines.bootstrap import Bootstrap, fix_confident_pairs
 from graphprior.engines.langevin import Langevin
@@ -23,16 +24,17 @@ from graphprior.engines.posterior import (
 )
 from graphprior.engines.run import Engine, engine_name, engine_of, resolve_engine
 from graphprior.errors import GraphPriorError, GraphPriorWarning
-from graphprior.evidence.evidence import Evidence, data_evidence, refuse_coupled
-from graphprior.evidence.precision import PrecisionEstimate, constrained_mle
+from graphprior.evidence.evidence import Evidence, EvidenceFacts, data_evidence, refuse_coupled
+from graphprior.evidence.precision import PrecisionEstimate, PrecisionFacts, constrained_mle
 from graphprior.io.progress import reporting
-from graphprior.observations.series import row_facts
+from graphprior.observations.series import row_order
+from graphprior.priors.average import AveragedPrior
 from graphprior.priors.exact import LearnedRate
-from graphprior.priors.fit_check import PriorGain, check_prior
-from graphprior.priors.load import refuse_too_large, resolve_prior
+from graphprior.priors.fit_check import PriorGain, check_priors
+from graphprior.priors.load import INDEPENDENT, refuse_too_large, resolve_priors
 from graphprior.priors.protocol import EvidencePrior, Prior
-from graphprior.priors.tempered import TemperedPrior
 from graphprior.problem.problem import Problem
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.types import Matrix, Progress
 
 
@@ -41,19 +43,24 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    prior : None, str, path or prior
-        Name of a shipped prior, a .safetensors file, or a prior object. None: independent edges,
-        at a rate that is estimated together with their strengths.
+    prior : "auto", None, str, path, prior, or a list of these
+        What such graphs look like. "auto" averages the shipped prior `general`, which was trained
+        on graphs of many kinds, with independent edges. Otherwise the name of a shipped prior, a
+        .safetensors file, or a prior object. None: independent edges, at a rate that is estimated
+        together with their strengths. The priors of a list are averaged.
     density : float or None
-        Share of the unknown pairs that are edges, where you know it and give no prior.
+        Share of the unknown pairs that are edges, where you know it: edges are then independent,
+        at that rate.
     engine : "direct", "gibbs", "langevin" or an engine
         How the posterior is found. "direct" gives probabilities and draws nothing, "gibbs" also
         draws graphs, "langevin" is Algorithm 1 of the paper. A name stands for the engine with
         its usual settings; `Gibbs(draws=100)` has others.
     use : "both", "prior" or "data"
         What to follow. The paper calls them LPost, LPr and LL.
-    prior_weight : "full" or "auto"
-        "auto" believes the prior only as far as it predicts pairs that it is not shown.
+    prior_weight : "auto" or "full"
+        "auto" averages a prior that was learned from examples with independent edges. Each weighs
+        as much as it predicts known pairs, and the data's evidence about pairs, that it is not
+        shown. "full" leaves independent edges out unless they are listed.
     unknown_at_random : bool
         Whether edges are unknown no more often than other pairs. If not, the share of edges among
         the unknown pairs is estimated; not by "langevin".
@@ -97,9 +104,12 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     reasons_ : Reasons or None
         Why: log-odds of each pair from prior, data, being hidden, and belief.
     prior_gain_ : PriorGain or None
-        What the prior is worth on this problem, in bits for each pair.
-    diagnostics_ : dict
-        Size of the problem, and how the estimate was reached.
+        What the prior is worth on this problem, in bits for each pair; of several, the one that
+        weighs most beside independent edges.
+    prior_gains_ : tuple of PriorGain
+        The same of each prior that was averaged, with its weight.
+    diagnostics_ : Diagnostics
+        Size of the problem, and how the estimate was reached; `to_dict` gives plain values.
     notes_ : list of str
         What a user should know before trusting the result; warned of too.
     prior_card_ : dict or None
@@ -110,12 +120,12 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        prior: Any = None,
-        *,
+        prior: Any = "auto",
+        *,  # choices are plain words here, as scikit-learn asks of defaults
         density: float | None = None,
         engine: str | Engine = "direct",
         use: str = "both",
-        prior_weight: str = "full",
+        prior_weight: str = "auto",
         unknown_at_random: bool = False,
         null_scale: float | None = None,
         threshold: float | None = None,
@@ -164,43 +174,47 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             table, known, beliefs, self.missing, self.time_series, self.assume_centered,
             self.unknown_at_random,
         )  # fmt: skip
-        prior = (
-            None if self.use == "data" else resolve_prior(self.prior, self.problem_, self.density)
-        )
-        refuse_too_large(self.problem_.n, max(engine.draws, 1), prior)
-        self.prior_card_ = getattr(prior, "card", None)
+        priors = {} if self.use == Use.DATA else resolve_priors(
+            self.prior, self.problem_, self.density, self.prior_weight == PriorWeight.AUTO
+        )  # fmt: skip
+        for prior in priors.values() or [None]:
+            refuse_too_large(self.problem_.n, max(engine.draws, 1), prior)
         with reporting(self.verbose) as progress:
-            self._estimate(engine, prior, generator(self.random_state), progress)
+            self._estimate(engine, priors, generator(self.random_state), progress)
         for line in self.notes_:
             warnings.warn(line, GraphPriorWarning, stacklevel=2)
         return self
 
     def _estimate(
-        self, engine: Engine, prior: Prior | None, rng: np.random.Generator,
+        self, engine: Engine, priors: dict[str, Prior], rng: np.random.Generator,
         progress: Progress | None,
     ) -> None:  # fmt: skip
         """Everything that is estimated, once the input is checked."""
         problem, A_boot = self._fix_confident_pairs(engine, rng, progress)
-        self.prior_gain_: PriorGain | None = None
+        self.prior_gains_: tuple[PriorGain, ...] = ()
         self.prior_used_, data = None, None
         posterior = Posterior.from_samples(np.nan_to_num(problem.known).astype(np.uint8)[None])
         if problem.U.any():
             data = self._data(engine, problem)
-            self.prior_used_ = self._prior(problem, prior, data, rng)
+            self.prior_used_ = self._prior(problem, priors, data, rng)
             posterior = engine(
                 self._asked(problem), self.prior_used_, data, rng, self.device, progress
             )
             if isinstance(self.prior_used_, LearnedRate) and posterior.evidence is not None:
                 self.prior_used_ = LearnedRate(posterior.evidence.slab.rate)
+        self.prior_gain_ = _heaviest(self.prior_gains_)
+        name = next(iter(priors), None) if self.prior_gain_ is None else self.prior_gain_.name
+        self.prior_card_ = getattr(priors.get(name or ""), "card", None)
         self._set_result(engine, problem, posterior, data, A_boot)
-        given = self.prior if self.density is None else prior
-        told = self.prior_gain_, self.prior_weight == "auto", given, self.prior_card_
         ground = self.evidence_ or data
-        self.notes_ = weak_ground(self.problem_, ground, *told, self.diagnostics_.get("row_order"))
+        self.notes_ = weak_ground(
+            self.problem_, ground, self.prior_gains_, tuple(priors), self.prior_card_,
+            self.diagnostics_.row_order,
+        )  # fmt: skip
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing != "refuse"
+        tags.input_tags.allow_nan = self.missing != Missing.REFUSE
         return tags
 
     def _fix_confident_pairs(
@@ -208,24 +222,28 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Problem, Matrix | None]:
         problem = self.problem_
         bootstrap = getattr(engine, "bootstrap", None)
-        if problem.O.any() or bootstrap is None or self._likelihood(engine) != "plug-in":
+        if problem.O.any() or bootstrap is None or not self._is_plugged_in(engine):
             return problem, None
         return fix_confident_pairs(problem, rng, bootstrap, progress)
 
-    def _likelihood(self, engine: Engine) -> str | None:
+    def _likelihood(self, engine: Engine) -> LikelihoodName | None:
         """The kind of likelihood that is used."""
-        if self.use == "prior":
+        if self.use == Use.PRIOR:
             return None
-        return "plug-in" if engine.plugs_in else "marginal"
+        return LikelihoodName.PLUG_IN if engine.plugs_in else LikelihoodName.MARGINAL
+
+    def _is_plugged_in(self, engine: Engine) -> bool:
+        """Whether the data are followed through one precision matrix."""
+        return self._likelihood(engine) is LikelihoodName.PLUG_IN
 
     def _asked(self, problem: Problem) -> Problem:
         """The problem as the engine gets it: a rate of edges that is given needs no correction."""
-        is_given = self.use == "data" or self.density is not None
+        is_given = self.use == Use.DATA or self.density is not None
         return replace(problem, unknown_at_random=True) if is_given else problem
 
     def _data(self, engine: Engine, problem: Problem) -> Evidence | PrecisionEstimate | None:
         """What the data say, in the form that the engine takes."""
-        if self.use == "prior":
+        if self.use == Use.PRIOR:
             return None
         if engine.plugs_in:
             return constrained_mle(problem)
@@ -234,20 +252,32 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         return data_evidence(problem, slack=self.null_scale)
 
     def _prior(
-        self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator
+        self, problem: Problem, priors: dict[str, Prior], data: Any, rng: np.random.Generator
     ) -> Prior | None:
-        """The prior to use: checked against the problem, and tempered if that is wanted."""
+        """The prior to use: one, or several weighed by what they are worth on the problem."""
         evidence = data if isinstance(data, Evidence) else None
-        # Without a prior, as with the likelihood alone, the rate of edges is what the data tell.
-        if evidence is not None and (prior is None or isinstance(prior, LearnedRate)):
+        known = {name: self._at_rate(prior, evidence) for name, prior in priors.items()}
+        if not known:  # the likelihood alone; its rate of edges is what the data tell
+            return None if evidence is None else LearnedRate(evidence.slab.rate)
+        asked = {
+            name: None if isinstance(prior, LearnedRate) else prior
+            for name, prior in known.items()
+            if isinstance(prior, EvidencePrior)
+        }
+        # The rate alone has nothing to predict with; scores alone cannot be asked.
+        if not any(asked.values()) or self.density is not None:
+            return next(iter(known.values()))
+        by_value = not problem.unknown_at_random
+        found = check_priors(problem.known, asked, evidence, rng.spawn(1)[0], by_value, self.device)
+        weights = [1 / len(known)] * len(known)
+        if found is not None:
+            self.prior_gains_, weights = found.gains, list(found.weights)
+        return AveragedPrior.of(list(known.values()), weights)  # type: ignore[arg-type]
+
+    def _at_rate(self, prior: Prior, evidence: Evidence | None) -> Prior:
+        """Independent edges at the rate that the data tell, where they tell it."""
+        if isinstance(prior, LearnedRate) and evidence is not None:
             return LearnedRate(evidence.slab.rate)
-        # Independent edges have nothing to predict with; scores alone cannot be asked.
-        if self.prior is None or not isinstance(prior, EvidencePrior):
-            return prior
-        gain = check_prior(problem.known, prior, evidence, rng.spawn(1)[0], self.device)
-        self.prior_gain_ = gain
-        if self.prior_weight == "auto" and gain is not None:
-            return TemperedPrior(prior, gain.temperature, gain.rate)
         return prior
 
     def _set_result(
@@ -261,7 +291,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         P, low, high = (
             m.copy() for m in (posterior.edge_probabilities, posterior.low, posterior.high)
         )
-        usual = default_threshold(problem) if self._likelihood(engine) == "plug-in" else 0.5
+        usual = default_threshold(problem) if self._is_plugged_in(engine) else 0.5
         self.threshold_ = usual if self.threshold is None else self.threshold
         A_hat = threshold_estimate(P, self.threshold_)
         bootstrap = getattr(engine, "bootstrap", None)
@@ -280,22 +310,34 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         refit = constrained_mle(self.problem_.with_known(A_hat))
         self.precision_, self.covariance_ = refit.Theta, np.linalg.inv(refit.Theta)
         self.location_ = self.problem_.moments.mean
-        self.diagnostics_ = {
-            **self.problem_.observations.facts(),
-            "unknown_pairs": int(self.problem_.U.sum() // 2),
-            "believed_pairs": int(self.problem_.believed.sum() // 2),
-            "fixed_by_bootstrap": 0 if A_boot is None else int(problem.O.sum() // 2),
-            "threshold": float(self.threshold_),
-            "engine": engine_name(engine),
-            "likelihood": self._likelihood(engine),
-            "precision_shrinkage": refit.shrinkage,
-            "prior_gain": None if self.prior_gain_ is None else asdict(self.prior_gain_),
-            **({} if data is None else row_facts(problem.X, problem.names)),
-            **({} if data is None else (self.evidence_ or data).facts()),
-            **posterior.diagnostics,
-        }
-        if not isinstance(self.prior_used_, LearnedRate):
-            self.diagnostics_.pop("edge_rate", None)  # of the data alone, before the prior
+        self.diagnostics_ = Diagnostics(
+            observations=self.problem_.observations.facts(),
+            unknown_pairs=int(self.problem_.U.sum() // 2),
+            believed_pairs=int(self.problem_.believed.sum() // 2),
+            fixed_by_bootstrap=0 if A_boot is None else int(problem.O.sum() // 2),
+            threshold=float(self.threshold_),
+            engine=engine_name(engine),
+            likelihood=self._likelihood(engine),
+            precision_shrinkage=refit.shrinkage,
+            prior_gain=self.prior_gain_,
+            prior_gains=self.prior_gains_,
+            row_order=None if data is None else row_order(problem.X, problem.names),
+            data=None if data is None else self._data_facts(self.evidence_ or data),
+            posterior=posterior.diagnostics,
+        )
+
+    def _data_facts(self, data: Evidence | PrecisionEstimate) -> EvidenceFacts | PrecisionFacts:
+        """What was estimated; the data's own rate of edges is not told where a prior has one."""
+        facts = data.facts()
+        if isinstance(facts, EvidenceFacts) and not isinstance(self.prior_used_, LearnedRate):
+            return replace(facts, edge_rate=None)
+        return facts
+
+
+def _heaviest(gains: tuple[PriorGain, ...]) -> PriorGain | None:
+    """Of the priors beside independent edges, the one that weighs most."""
+    others = [gain for gain in gains if gain.name != INDEPENDENT]
+    return max(others, key=lambda gain: gain.weight, default=None)
 
 
 def from_arguments(
@@ -307,10 +349,10 @@ def from_arguments(
     if not isinstance(settings, dict):
         raise GraphPriorError(f"engine_settings = {settings!r}: expected settings by name")
     settings = dict(settings)
-    name = rest.pop("engine", "direct")
+    name = rest.pop("engine", EngineName.DIRECT)
     if "bootstrap_margin" in settings:
         margin = settings.pop("bootstrap_margin")
-        if name != "langevin":
+        if name != EngineName.LANGEVIN:
             raise GraphPriorError(
                 f"bootstrap_margin = {margin!r} does not apply to engine {name!r}; 'langevin' "
                 "has it"

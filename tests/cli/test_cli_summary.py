@@ -21,7 +21,7 @@ def here(tmp_path, monkeypatch, capsys):
     _, problem = random_problem(np.random.default_rng(0), n=5)
     X = pd.DataFrame(problem.X, columns=["a[b]", "b", "c, d", "e", "f"])
     for name, engine in (("drawn", "gibbs"), ("direct", "direct")):
-        model = PartialGGM(engine=engine_with(engine, draws=45), random_state=0)
+        model = PartialGGM(None, engine=engine_with(engine, draws=45), random_state=0)
         (tmp_path / name).mkdir()
         write_result(tmp_path / name, Result.of(model.fit(X, known=problem.known)))
     monkeypatch.chdir(tmp_path)

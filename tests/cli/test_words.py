@@ -43,7 +43,7 @@ def test_every_parameter_is_an_option_of_a_command():
 
 
 # Named in words that say they are Python, or in a plot.
-IN_PYTHON = {"sweeps", "burn_in", "keep", "bootstrap", "unknown"}
+IN_PYTHON = {"sweeps", "burn_in", "keep", "bootstrap", "unknown", "share", "count"}
 
 
 def test_every_parameter_that_a_message_names_becomes_an_option():

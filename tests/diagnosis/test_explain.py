@@ -86,7 +86,7 @@ def test_the_partial_correlation_has_the_sign_of_the_data():
     x = rng.standard_normal((300, 2))
     y = rng.standard_normal((300, 3))
     X = np.column_stack([x[:, 0], x[:, 0] + x[:, 1], y[:, 0], y[:, 1], y[:, 2] - y[:, 1]])
-    model = PartialGGM().fit(X)
+    model = PartialGGM(None).fit(X)
     assert model.explain(0, 1).partial_correlation > 0.5
     assert model.explain(3, 4).partial_correlation < -0.5
     assert abs(model.explain(0, 2).partial_correlation) < 0.2

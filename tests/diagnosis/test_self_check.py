@@ -15,6 +15,7 @@ from scipy.special import expit, logit
 from scipy.stats import kstest
 
 from graphprior import PartialGGM, read_result
+from graphprior.choices import LikelihoodName
 from graphprior.cli.main import main
 from graphprior.diagnosis.self_check import Bin, _bin_of, check_model
 from graphprior.engines.gibbs import Gibbs
@@ -23,9 +24,11 @@ from graphprior.engines.run import resolve_engine
 from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.io.inputs import Reading
+from graphprior.observations.observations import ObservationFacts
 from graphprior.problem.problem import Problem
 from graphprior.report.page import report_page
 from graphprior.report.trust import checks
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.results.folder import write_result
 from oracles import random_problem
 from simulated import simulated_result
@@ -66,7 +69,10 @@ class Islands(PartialGGM):
         drawn = self.drawn(p, np.random.default_rng(self.random_state))
         self.samples_ = matrices(drawn).astype(np.uint8)
         self.threshold_, self.location_ = 0.5, np.zeros(2 * PAIRS)
-        self.diagnostics_ = {"likelihood": "marginal", "effective_k": 9.4}
+        self.diagnostics_ = Diagnostics(
+            ObservationFacts(2 * PAIRS, len(Z), effective_k=9.4), PAIRS, 0.5, "islands",
+            LikelihoodName.MARGINAL,
+        )  # fmt: skip
         return self
 
     def drawn(self, p, rng):
@@ -282,7 +288,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_does_not():
 
 def test_jobs_do_not_change_the_answer():
     _, problem = random_problem(np.random.default_rng(1), n=6, k=40)
-    model = PartialGGM(engine=Gibbs(draws=4), random_state=0)
+    model = PartialGGM(None, engine=Gibbs(draws=4), random_state=0)
     with notes():
         model.fit(problem.X, known=problem.known)
     assert model.check(5, random_state=0, jobs=2) == model.check(5, random_state=0)
@@ -402,7 +408,9 @@ def test_bad_arguments_are_refused(arguments, word):
 def test_models_without_a_posterior_of_the_precision_are_refused(parameters, word):
     _, problem = random_problem(np.random.default_rng(3), n=4, k=60)
     with notes():
-        model = PartialGGM(random_state=0, **parameters).fit(problem.X, known=problem.known)
+        model = PartialGGM(**{"prior": None, "random_state": 0, **parameters}).fit(
+            problem.X, known=problem.known
+        )
     with pytest.raises(GraphPriorError, match=word):
         model.check(2)
 
@@ -410,14 +418,14 @@ def test_models_without_a_posterior_of_the_precision_are_refused(parameters, wor
 def test_a_model_with_nothing_unknown_is_refused():
     A, problem = random_problem(np.random.default_rng(3), n=4, k=60)
     with notes():
-        model = PartialGGM().fit(problem.X, known=A)
+        model = PartialGGM(None).fit(problem.X, known=A)
     with pytest.raises(GraphPriorError, match="no pair was unknown"):
         model.check(2)
 
 
 def test_an_unfitted_model_cannot_be_checked():
     with pytest.raises(sklearn.exceptions.NotFittedError):
-        PartialGGM().check()
+        PartialGGM(None).check()
 
 
 def test_a_table_that_cannot_be_fitted_is_told():
@@ -566,7 +574,7 @@ def test_the_command_is_the_method(here):
     code, out, _ = here("check", "result", "--simulations", 4, "--seed", 3, "--json")
     assert code == 0
     given = Reading("standardise").read(Path("x.csv"), Path("known.csv"))
-    check = given.fit(PartialGGM(random_state=0)).check(4, random_state=3)
+    check = given.fit(PartialGGM(None, random_state=0)).check(4, random_state=3)
     assert json.loads(out) == check.facts()
 
 

@@ -41,7 +41,7 @@ def test_draws_are_of_the_posterior_and_agree_with_what_is_known(engine, prior):
 def test_drawn_precisions_are_in_the_units_of_the_data():
     """Of much data, the covariance of the columns is found again, within some standard errors."""
     _, X, known = problem(1, k=3000)
-    _, precisions = PartialGGM().fit(X, known=known).draw(60, random_state=0)
+    _, precisions = PartialGGM(None).fit(X, known=known).draw(60, random_state=0)
     S, found = np.cov(X.T), np.linalg.inv(precisions).mean(0)
     scale = np.sqrt(np.outer(np.diag(S), np.diag(S)))
     assert np.abs((found - S) / scale).max() < 5 / np.sqrt(3000)
@@ -49,7 +49,7 @@ def test_drawn_precisions_are_in_the_units_of_the_data():
 
 def test_the_same_seed_draws_the_same():
     _, X, known = problem(2)
-    model = PartialGGM().fit(X, known=known)
+    model = PartialGGM(None).fit(X, known=known)
     for here, there in zip(model.draw(5, 3), model.draw(5, 3), strict=True):
         np.testing.assert_array_equal(here, there)
 
@@ -57,6 +57,6 @@ def test_the_same_seed_draws_the_same():
 def test_what_cannot_be_drawn_is_refused():
     _, X, known = problem(2)
     with pytest.raises(GraphPriorError, match="at least 1"):
-        PartialGGM().fit(X, known=known).draw(0)
+        PartialGGM(None).fit(X, known=known).draw(0)
     with pytest.raises(GraphPriorError, match="engine 'direct' or 'gibbs'"):
-        PartialGGM(use="prior").fit(X, known=known).draw(3)
+        PartialGGM(None, use="prior").fit(X, known=known).draw(3)

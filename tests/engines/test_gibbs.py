@@ -194,18 +194,18 @@ def test_a_prior_of_some_graphs_only_yields_those():
     drawn = {A.tobytes() for A in found.samples}
     assert drawn <= allowed
     assert len(drawn) > 3
-    assert found.diagnostics["passes"] == ONE_BY_ONE.passes(5)
+    assert found.diagnostics.passes == ONE_BY_ONE.passes(5)
 
 
 def test_how_well_chains_agree_is_told():
     prior, problem, evidence = small_problem(0, 4, 20)
     sweeps = Sweeps(None, 3, 20, None)
     facts = sample(problem.known, prior, evidence, np.random.default_rng(0), 20, sweeps).diagnostics
-    assert 0.99 < facts["r_hat"] < 1.2
-    assert 40 < facts["ess"] <= 20 * 20 * 2
+    assert 0.99 < facts.r_hat < 1.2
+    assert 40 < facts.ess <= 20 * 20 * 2
     alone = sample(problem.known, prior, evidence, np.random.default_rng(0), 1, sweeps).diagnostics
-    assert alone["r_hat"] is None
-    assert alone["ess"] is None
+    assert alone.r_hat is None
+    assert alone.ess is None
 
 
 def test_chains_that_disagree_are_seen(rng):
@@ -229,7 +229,7 @@ def test_progress_reaches_the_total_step_by_step(sweeps):
     )  # fmt: skip
     total = sweeps.passes(7)
     assert seen == [(step, total) for step in range(1, total + 1)]
-    assert found.diagnostics["passes"] == total
+    assert found.diagnostics.passes == total
 
 
 @pytest.mark.parametrize(

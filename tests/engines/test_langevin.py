@@ -189,8 +189,8 @@ def test_indefinite_starts_are_counted(rng):
     rng = np.random.default_rng(3)
     posterior = sample_graphs(problem.known, None, likelihood, rng, 8, SHORT)
     assert 0 < expected
-    assert posterior.diagnostics["indefinite_at_start"] == expected
-    assert set(posterior.diagnostics["indefinite_by_level"]) == {"0.500", "0.265", "0.030"}
+    assert posterior.diagnostics.indefinite_at_start == expected
+    assert set(posterior.diagnostics.indefinite_by_level) == {"0.500", "0.265", "0.030"}
 
 
 def test_steps_are_cut_where_the_likelihood_is_stiff(rng):
@@ -199,8 +199,8 @@ def test_steps_are_cut_where_the_likelihood_is_stiff(rng):
     X = simulate_observations(random_precision(rng, A, 0.8), 200_000, rng)
     problem = Problem.create(X)
     posterior = sample_graphs(problem.known, None, fitted(problem), rng, 8, Schedule.linear(T=50))
-    assert posterior.diagnostics["levels_with_shorter_steps"] > 0
-    assert posterior.diagnostics["indefinite_share"] < 0.02
+    assert posterior.diagnostics.levels_with_shorter_steps > 0
+    assert posterior.diagnostics.indefinite_share < 0.02
     assert (posterior.edge_probabilities[A == 1] == 1).all()
 
 
@@ -217,10 +217,10 @@ def test_the_schedule_unless_given_is_the_relaxed_one(rng, k):
 
     own, relaxed = draw(None), draw(Schedule.relaxed())
     assert np.array_equal(own.samples, relaxed.samples)
-    shortened = own.diagnostics["levels_with_shorter_steps"]
+    shortened = own.diagnostics.levels_with_shorter_steps
     assert (shortened > 0) == (k > 20)
     fewest, most = (800, 800) if k == 20 else (801, 3200)
-    assert fewest <= own.diagnostics["steps"] <= most
+    assert fewest <= own.diagnostics.steps <= most
     assert own.trace.shape == (4, 20)
 
 

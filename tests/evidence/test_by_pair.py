@@ -57,7 +57,7 @@ def test_far_too_many_edges_are_noted():
         rng = np.random.default_rng(seed)
         A, Theta = factor_like(rng, 50)
         with notes() as words:
-            model = PartialGGM().fit(simulate_observations(Theta, 500, rng))
+            model = PartialGGM(None).fit(simulate_observations(Theta, 500, rng))
         is_noted = any(WORDS in line for line in words)
         assert is_noted or model.edge_probabilities_.sum() < 1.5 * A.sum()
         noted += is_noted
@@ -69,7 +69,7 @@ def test_sparse_graphs_are_not_noted():
         rng = np.random.default_rng(seed)
         _, Theta = sparse(rng, 30)
         with notes() as words:
-            PartialGGM().fit(simulate_observations(Theta, 300, rng))
+            PartialGGM(None).fit(simulate_observations(Theta, 300, rng))
         assert not any(WORDS in line for line in words)
 
 
@@ -77,7 +77,7 @@ def test_it_is_not_said_where_the_rate_is_given():
     rng = np.random.default_rng(1)
     _, Theta = factor_like(rng, 50)
     with notes() as words:
-        model = PartialGGM(density=0.6).fit(simulate_observations(Theta, 500, rng))
+        model = PartialGGM(None, density=0.6).fit(simulate_observations(Theta, 500, rng))
     assert model.evidence_.weak_instead_of_few
     assert not any(WORDS in line for line in words)
 
@@ -88,7 +88,7 @@ def test_few_strong_edges_and_none_are_not_noted():
         X = rng.standard_normal((120, 12))
         X[:, 1], X[:, 3] = X[:, 0] + 0.25 * X[:, 1], X[:, 2] + 0.25 * X[:, 3]
         with notes() as words:
-            PartialGGM().fit(X)
+            PartialGGM(None).fit(X)
         assert not any(WORDS in line for line in words)
     noise = np.corrcoef(np.random.default_rng(0).standard_normal((60, 12)).T)
     assert by_pair(np.eye(12), 60, pairs(12)) is None

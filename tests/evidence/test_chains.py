@@ -221,7 +221,7 @@ def test_with_nothing_known_the_rate_is_that_of_the_data():
     expected = {}
     for kind in ("near-singular", "dense"):
         problem, A = problem_of(kind, 20, 400, 3)
-        model = PartialGGM(random_state=0).fit(problem.X)
+        model = PartialGGM(None, random_state=0).fit(problem.X)
         expected[kind] = model.edge_probabilities_.sum() / A.sum()
     assert 0.9 < expected["near-singular"] < 1.3
     assert 0.7 < expected["dense"] < 1.3
@@ -234,7 +234,7 @@ def test_a_list_of_edges_does_not_make_every_pair_an_edge():
     known = np.where((A == 1) & (np.triu(rng.random(A.shape), 1) < 0.5), 1.0, np.nan)
     known = np.where(np.isnan(known), known.T, known)
     with notes():
-        model = PartialGGM().fit(problem.X, known=known)
+        model = PartialGGM(None).fit(problem.X, known=known)
     U = model.problem_.U
     assert model.edge_probabilities_[U].sum() < 2 * A[U].sum() + 10
     assert rate_prior(model.problem_.known) == Rate()
@@ -266,7 +266,7 @@ def test_with_slack_a_pair_must_stand_out_from_the_others(slack):
 def test_a_density_that_is_given_is_used():
     """It is the prior's rate: the same as independent edges of that rate, and it matters."""
     problem, _ = problem_of("sparse", 10, 40, 3)
-    fits = [PartialGGM(density=d).fit(problem.X).edge_probabilities_ for d in (0.05, 0.4)]
+    fits = [PartialGGM(None, density=d).fit(problem.X).edge_probabilities_ for d in (0.05, 0.4)]
     with notes():
         same = PartialGGM(IndependentEdges(0.4), unknown_at_random=True).fit(problem.X)
     np.testing.assert_allclose(fits[1], same.edge_probabilities_, atol=1e-9)

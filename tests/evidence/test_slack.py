@@ -104,11 +104,11 @@ def test_weak_dependence_everywhere_makes_no_edges(rng):
     with_slack, exact, there = np.zeros(2), np.zeros(2), 0
     for _ in range(5):
         A, known, X, _ = weak_everywhere(rng, WEAK)
-        model = PartialGGM(random_state=0).fit(X, known=known)
+        model = PartialGGM(None, random_state=0).fit(X, known=known)
         assert any("look dependent" in line for line in model.notes_)
-        assert model.diagnostics_["slack"] == pytest.approx(WEAK, rel=0.5)
+        assert model.diagnostics_.data.slack == pytest.approx(WEAK, rel=0.5)
         with_slack += false_and_true(model, A, known)
-        exact += false_and_true(PartialGGM(null_scale=0.0).fit(X, known=known), A, known)
+        exact += false_and_true(PartialGGM(None, null_scale=0.0).fit(X, known=known), A, known)
         there += int((np.triu(np.isnan(known)) & (A == 1)).sum())
     assert exact[0] > 20
     assert with_slack[0] <= 0.1 * exact[0]
@@ -148,12 +148,12 @@ def test_a_given_slack_is_used_where_nothing_is_known(rng):
 @pytest.mark.parametrize("slack", [-0.1, 1.0, np.nan])
 def test_a_slack_that_is_no_partial_correlation_is_refused(rng, slack):
     with pytest.raises(GraphPriorError, match="null_scale"):
-        PartialGGM(null_scale=slack).fit(rng.standard_normal((20, 4)))
+        PartialGGM(None, null_scale=slack).fit(rng.standard_normal((20, 4)))
 
 
 def test_slack_is_refused_where_it_cannot_be(rng):
     with pytest.raises(GraphPriorError, match="plugged in"):
-        PartialGGM(engine="langevin", null_scale=0.1).fit(rng.standard_normal((20, 4)))
+        PartialGGM(None, engine="langevin", null_scale=0.1).fit(rng.standard_normal((20, 4)))
 
 
 def test_slack_that_is_given_works_at_any_size(rng):
@@ -204,7 +204,7 @@ def test_a_gain_that_is_not_clear_changes_nothing(rng, monkeypatch):
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
 def test_absent_pairs_are_near_zero_in_the_mode_and_zero_in_the_estimate(rng):
     _, known, X, Theta = weak_everywhere(rng, WEAK)
-    model = PartialGGM(random_state=0).fit(X, known=known)
+    model = PartialGGM(None, random_state=0).fit(X, known=known)
     absent = np.triu(known == 0, 1)
     unit = np.sqrt(np.diag(Theta))
     truth = (Theta / np.outer(unit, unit))[absent]
@@ -228,14 +228,14 @@ def test_slack_is_found_with_entries_missing_too(rng, missing):
 def test_the_strength_that_is_explained_is_the_partial_correlation(rng, slack):
     A, known, X, Theta = weak_everywhere(rng, 0.0, k=5000)
     i, j = np.argwhere(np.triu((A == 1) & np.isnan(known)))[0]
-    model = PartialGGM(null_scale=slack, random_state=0).fit(X, known=known)
+    model = PartialGGM(None, null_scale=slack, random_state=0).fit(X, known=known)
     partial = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])
     assert model.explain(int(i), int(j)).partial_correlation == pytest.approx(partial, abs=0.06)
 
 
 def test_slack_is_refused_where_no_data_are_seen(rng):
     with pytest.raises(GraphPriorError, match="sees no data"):
-        PartialGGM(use="prior", null_scale=0.1).fit(rng.standard_normal((20, 4)))
+        PartialGGM(None, use="prior", null_scale=0.1).fit(rng.standard_normal((20, 4)))
 
 
 # Doubts: absent pairs that look like edges
@@ -283,10 +283,10 @@ def test_one_wrong_entry_costs_no_other_edge_and_is_told_right(rng, partial):
         known = np.zeros((N, N))
         known[2, 3:8] = known[3:8, 2] = np.nan
         for slack in (None, 0.0):
-            model = PartialGGM(random_state=0, null_scale=slack).fit(X, known=known)
+            model = PartialGGM(None, random_state=0, null_scale=slack).fit(X, known=known)
             assert (model.edge_probabilities_[2, 3:6] > 0.7).sum() >= 2
             assert "x0 and x1 (partial" in model.notes_[0]
-            assert model.diagnostics_["slack"] == 0
+            assert model.diagnostics_.data.slack == 0
             (doubt,) = model.evidence_.doubts
             assert doubt.partial_correlation == pytest.approx(partial, abs=0.1)
 
@@ -298,7 +298,7 @@ def test_a_wrong_entry_is_named(rng, k):
         _, known, X, Theta = weak_everywhere(rng, 0.0, k=k)
         i, j = (int(v) for v in np.argwhere(np.triu(known == 1))[0])
         known[i, j] = known[j, i] = 0
-        model = PartialGGM(random_state=0).fit(X, known=known)
+        model = PartialGGM(None, random_state=0).fit(X, known=known)
         assert f"most like an edge: x{i} and x{j} (partial" in model.notes_[0]
         found = data_evidence(Problem.create(X, known)).doubts[0]
         partial = -Theta[i, j] / np.sqrt(Theta[i, i] * Theta[j, j])

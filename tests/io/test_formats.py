@@ -373,7 +373,7 @@ def test_the_command_reads_transforms_and_tells(tmp_path, rng, missing):
     reading = {"transform": "log", "others": "absent", "sheet": "s", "index": None}
     assert result.run["reading"] == reading
     assert result.run["arguments"]["missing"] == missing
-    assert result.diagnostics["believed_pairs"] == 1
+    assert result.diagnostics.believed_pairs == 1
     assert np.argwhere(np.isnan(result.known)).tolist() == [[2, 3], [3, 2]]
 
 
@@ -397,7 +397,7 @@ def test_each_table_of_a_cohort_is_read_the_same_way(tmp_path, rng):
 def test_a_result_is_no_known_part(tmp_path, rng):
     _, problem = random_problem(rng, n=5, k=60)
     with notes():
-        model = PartialGGM().fit(problem.X, known=problem.known)
+        model = PartialGGM(None).fit(problem.X, known=problem.known)
     nx.write_graphml(model.to_networkx(), tmp_path / "graph.graphml")
     with refused("count the data twice"):
         read_known(tmp_path / "graph.graphml", model.problem_.names)

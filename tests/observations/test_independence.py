@@ -196,13 +196,15 @@ def observations(model):
 def test_the_estimate_and_its_report_say_so():
     X = autoregressive(np.random.default_rng(0), 200, 8, 0.9)
     with pytest.warns(GraphPriorWarning, match="rows depend on those near them"):
-        model = gp.PartialGGM(random_state=0).fit(X)
-    assert model.diagnostics_["row_order"]["columns"] == [f"x{i}" for i in range(8)]
+        model = gp.PartialGGM(None, random_state=0).fit(X)
+    assert model.diagnostics_.row_order.columns == [f"x{i}" for i in range(8)]
     assert observations(model).level == "weak"
     assert "Each depends on those near it" in observations(model).words
-    fine = gp.PartialGGM(random_state=0).fit(np.random.default_rng(0).standard_normal((200, 8)))
+    fine = gp.PartialGGM(None, random_state=0).fit(
+        np.random.default_rng(0).standard_normal((200, 8))
+    )
     assert observations(fine).level == "good"
-    assert fine.diagnostics_["row_order"] is None
+    assert fine.diagnostics_.row_order is None
 
 
 def test_the_data_are_not_doubted_where_they_are_not_asked():

@@ -214,13 +214,13 @@ def test_nothing_missing_is_as_if_nothing_were_said(rng, method, centred):
     for engine in ("direct", Langevin(schedule=Schedule.linear(L=2, T=3))):
         options = {"engine": engine, "assume_centered": centred, "random_state": 0}
         with notes() as words:
-            here = PartialGGM(**options).fit(problem.X, known=problem.known)
-            there = PartialGGM(missing=method, **options).fit(problem.X, known=problem.known)
+            here = PartialGGM(**{"prior": None, **options}).fit(problem.X, known=problem.known)
+            there = PartialGGM(None, missing=method, **options).fit(problem.X, known=problem.known)
         assert not any("missing" in line for line in words)
         for name in ("edge_probabilities_", "precision_", "location_", "samples_", "Theta_hat_"):
             np.testing.assert_array_equal(getattr(here, name), getattr(there, name))
-        assert there.diagnostics_["effective_k"] == 20
-        assert there.diagnostics_["missing_entries"] == 0
+        assert there.diagnostics_.observations.effective_k == 20
+        assert there.diagnostics_.observations.missing_entries == 0
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -357,7 +357,7 @@ def test_log_odds_have_the_right_scale_with_a_fifth_missing(pooled, record_prope
 
 
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
-@parametrize_with_checks([PartialGGM(missing=method) for method in METHODS])
+@parametrize_with_checks([PartialGGM(None, missing=method) for method in METHODS])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
 
@@ -371,7 +371,7 @@ def test_by_default_missing_entries_are_refused_with_a_count_and_the_choices(rng
         r"b \(3\), c \(1\)\..*missing='em'.*missing='pairwise'"
     )
     with pytest.raises(GraphPriorError, match=message):
-        PartialGGM().fit(X)
+        PartialGGM(None).fit(X)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -384,10 +384,10 @@ def test_what_was_done_is_told(rng, method, engine):
     )
     with pytest.warns(GraphPriorWarning, match="are missing and were taken as missing"):
         model.fit(X, known=problem.known)
-    facts = model.diagnostics_
-    assert facts["missing"] == method
-    assert facts["missing_entries"] == np.isnan(X).sum()
-    assert 30 < facts["effective_k"] < 60
+    facts = model.diagnostics_.observations
+    assert facts.missing == method
+    assert facts.missing_entries == np.isnan(X).sum()
+    assert 30 < facts.effective_k < 60
     assert ("completely at random" in model.notes_[0]) == (method == "pairwise")
     np.testing.assert_array_equal(model.location_, model.problem_.moments.mean)
     assert np.isfinite(model.precision_).all()
@@ -397,9 +397,9 @@ def test_the_bootstrap_refuses_missing_entries(rng):
     X = with_holes(rng, rng.standard_normal((30, 4)))
     engine = Langevin(draws=2, schedule=Schedule.linear(L=2, T=3))
     with pytest.raises(GraphPriorError, match="the bootstrap needs whole rows: use Langevin"):
-        PartialGGM(engine=engine, missing="em").fit(X)
+        PartialGGM(None, engine=engine, missing="em").fit(X)
     with notes():
-        PartialGGM(engine=replace(engine, bootstrap=None), missing="em").fit(X)
+        PartialGGM(None, engine=replace(engine, bootstrap=None), missing="em").fit(X)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -443,7 +443,7 @@ def test_an_unknown_method_is_refused(rng):
     X = rng.standard_normal((10, 3))
     for call in (
         lambda: Problem.create(X, missing="mean"),
-        lambda: PartialGGM(missing="mean").fit(X),
+        lambda: PartialGGM(None, missing="mean").fit(X),
     ):
         with pytest.raises(GraphPriorError, match="missing = 'mean': expected one of"):
             call()
@@ -452,10 +452,10 @@ def test_an_unknown_method_is_refused(rng):
 def test_empty_cells_of_pandas_are_missing(rng):
     X = pd.DataFrame({"a": [1, 2, None, 4, 5, 7], "b": [2, 1, 4, 3, 6, 5]}, dtype="Int64")
     with pytest.raises(GraphPriorError, match="1 of 12 entries are missing"):
-        PartialGGM().fit(X)
+        PartialGGM(None).fit(X)
     with notes():
-        model = PartialGGM(missing="em").fit(X)
-    assert model.diagnostics_["missing_entries"] == 1
+        model = PartialGGM(None, missing="em").fit(X)
+    assert model.diagnostics_.observations.missing_entries == 1
 
 
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")

@@ -202,16 +202,16 @@ def test_sums_of_columns_are_named_in_a_series_too():
 
 def test_notes_and_report_tell_what_rows_are_worth():
     with pytest.warns(GraphPriorWarning, match="the 200 rows count as .* independent ones"):
-        model = gp.PartialGGM(time_series=True, random_state=0).fit(series(0))
+        model = gp.PartialGGM(None, time_series=True, random_state=0).fit(series(0))
     assert not any("near them in the table" in note for note in model.notes_)
-    facts = model.diagnostics_
-    assert facts["time_series"] is True
-    assert facts["k"] == 200
-    assert f"count as {facts['effective_k']:.0f} independent" in model.notes_[0]
+    facts = model.diagnostics_.observations
+    assert facts.time_series is True
+    assert facts.k == 200
+    assert f"count as {facts.effective_k:.0f} independent" in model.notes_[0]
     (check,) = [check for check in checks(Result.of(model)) if check.title == "Observations"]
-    assert f"As a series they are worth {facts['effective_k']:.1f} independent ones" in check.words
+    assert f"As a series they are worth {facts.effective_k:.1f} independent ones" in check.words
     with notes():
-        short = gp.PartialGGM(time_series=True, random_state=0).fit(series(0, k=30, phi=0.9))
+        short = gp.PartialGGM(None, time_series=True, random_state=0).fit(series(0, k=30, phi=0.9))
     (check,) = [check for check in checks(Result.of(short)) if check.title == "Observations"]
     assert check.level == "weak"  # 30 rows, but fewer than 8 of independent ones
 
@@ -222,7 +222,8 @@ def test_a_random_walk_no_longer_makes_certain_edges():
     for rows in ("independent", "series"):
         with notes():
             models = [
-                gp.PartialGGM(time_series=rows == "series", random_state=0).fit(X) for X in walks
+                gp.PartialGGM(None, time_series=rows == "series", random_state=0).fit(X)
+                for X in walks
             ]
         certain[rows] = sum((m.edge_probabilities_ > 0.95).sum() // 2 for m in models)
     assert certain["independent"] > 100  # of 450 pairs, of which none is an edge
@@ -233,21 +234,21 @@ def test_a_table_that_is_not_in_the_order_of_time_is_noticed():
     X = pd.DataFrame(series(0), index=pd.date_range("2020-01-01", periods=200))
     shuffled = X.sample(frac=1.0, random_state=0)
     with pytest.raises(GraphPriorError, match="not in the order of its index of times"):
-        gp.PartialGGM(time_series=True).fit(shuffled)
+        gp.PartialGGM(None, time_series=True).fit(shuffled)
     for table, in_order in ((shuffled.to_numpy(), False), (X, True), (X[::-1], True)):
         with notes() as told:
-            gp.PartialGGM(time_series=True).fit(table)
+            gp.PartialGGM(None, time_series=True).fit(table)
         assert any("is the table in the order of time" in line for line in told) != in_order
 
 
 def test_what_cannot_be_a_series_is_refused():
     with pytest.raises(GraphPriorError, match="time_series = 'time': expected True or False"):
-        gp.PartialGGM(time_series="time").fit(series(0))
+        gp.PartialGGM(None, time_series="time").fit(series(0))
     with pytest.raises(GraphPriorError, match="with 19 rows: at least 20 are needed"):
-        gp.PartialGGM(time_series=True).fit(series(0)[:19])
+        gp.PartialGGM(None, time_series=True).fit(series(0)[:19])
     with pytest.raises(GraphPriorError, match="bootstrap draws rows as if each were independent"):
         gp.PartialGGM("egonets-edp-gnn", engine="langevin", time_series=True).fit(series(0))
     walks = np.cumsum(series(0, 20, 2, 0.0), axis=0)
     walks[12:, 0] = walks[:9, 1] = np.nan
     with pytest.raises(GraphPriorError, match="so alike, that its 20 rows are worth 1"):
-        gp.PartialGGM(time_series=True, missing="pairwise").fit(walks)
+        gp.PartialGGM(None, time_series=True, missing="pairwise").fit(walks)

@@ -8,9 +8,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from graphprior import PartialGGM, Transform
+from graphprior.choices import TransformKind
 from graphprior.diagnosis.rows import far_from_gaussian
 from graphprior.errors import GraphPriorError, notes
-from graphprior.observations.transforms import TRANSFORMS, transform_table
+from graphprior.observations.transforms import transform_table
 
 NAMES = ("a", "b", "c")
 columns = st.lists(st.integers(-5, 5) | st.just(None), min_size=3, max_size=12).filter(
@@ -18,12 +19,12 @@ columns = st.lists(st.integers(-5, 5) | st.just(None), min_size=3, max_size=12).
 )
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TRANSFORMS if kind != "log"])
+@pytest.mark.parametrize("kind", [kind for kind in TransformKind if kind != "log"])
 def test_it_is_an_estimator_of_scikit_learn(kind):
     check_estimator(Transform(kind))
 
 
-@pytest.mark.parametrize("kind", TRANSFORMS)
+@pytest.mark.parametrize("kind", TransformKind)
 def test_missing_stays_missing_and_names_stay(rng, kind):
     X = pd.DataFrame(rng.lognormal(size=(9, 3)), columns=NAMES, index=range(3, 12))
     X.iloc[2, 1] = np.nan
@@ -67,7 +68,7 @@ def test_the_logarithm_of_what_is_not_positive_is_refused_by_name():
 
 def test_it_stands_before_the_estimator_in_a_pipeline(rng):
     X = pd.DataFrame(rng.lognormal(size=(60, 3)), columns=NAMES)
-    model = make_pipeline(Transform("log"), PartialGGM()).fit(X)[-1]
+    model = make_pipeline(Transform("log"), PartialGGM(None)).fit(X)[-1]
     assert model.problem_.names == NAMES
     np.testing.assert_allclose(model.problem_.X, np.log(X), rtol=1e-12)
 
@@ -121,6 +122,6 @@ def test_few_empty_and_constant_columns_are_not_judged():
 def test_a_model_notes_it(rng):
     X = np.exp(2 * rng.standard_normal((100, 3)))
     with notes() as words:
-        model = PartialGGM().fit(X)
+        model = PartialGGM(None).fit(X)
     assert any("far from Gaussian" in line for line in words)
     assert any("far from Gaussian" in line for line in model.notes_)

@@ -32,7 +32,7 @@ PLOTS = {
 
 def fitted(name):
     engine = engine_with(name, draws=45, schedule=Schedule.linear(L=2, T=5))
-    return PartialGGM(engine=engine, random_state=0).fit(PROBLEM.X, known=PROBLEM.known)
+    return PartialGGM(None, engine=engine, random_state=0).fit(PROBLEM.X, known=PROBLEM.known)
 
 
 @pytest.fixture(scope="module")
@@ -171,7 +171,7 @@ def test_names_that_look_like_formulas_are_drawn_as_they_are(rng):
     _, problem = random_problem(rng, n=4, k=40)
     X = pd.DataFrame(problem.X, columns=["price_$", "cost_$", "$$x^2$$", "a_b^"])
     with notes():
-        model = PartialGGM().fit(X, known=problem.known)
+        model = PartialGGM(None).fit(X, known=problem.known)
     page = picture(model)
     page.canvas.draw()  # a formula that cannot be parsed would fail here
     drawn = {text.get_text().replace("\\", "") for ax in page.axes for text in ax.texts}
@@ -182,7 +182,7 @@ def test_a_named_truth_is_matched_by_name(rng):
     A, problem = random_problem(rng, n=6, k=40)
     names = list("abcdef")
     with notes():
-        model = PartialGGM().fit(pd.DataFrame(problem.X, columns=names))
+        model = PartialGGM(None).fit(pd.DataFrame(problem.X, columns=names))
     truth = pd.DataFrame(A, names, names)
     mixed = truth.loc[names[::-1], ["c", "a", "f", "b", "e", "d"]]
     drawn = [

@@ -19,7 +19,8 @@ from graphprior.priors.training.cross_entropy import (
     slab_channel,
     weighted_cross_entropy,
 )
-from graphprior.priors.training.training import TrainingConfig, fit_prior
+from graphprior.priors.training.fit import fit_prior
+from graphprior.priors.training.training import TrainingConfig
 from oracles import random_graph
 
 TINY = EvidenceNetworkConfig(layers=1, channels=4, paths=2, hidden=4)
@@ -347,3 +348,32 @@ def test_validation_on_few_small_graphs_is_a_number(network, rng, n):
 def test_validation_on_graphs_of_density_zero_or_one_is_a_number(network, A):
     row = CrossEntropy().validate(network, [A] * 20, 0)
     assert all(math.isfinite(value) for value in row.values())
+
+
+def test_a_small_set_is_asked_as_often_as_a_larger_one_of_the_same_graphs(network, rng):
+    """So that validation on three graphs does not depend on which of their pairs were asked."""
+    graphs = [random_graph(rng, int(n), RATE) for n in (20, 19, 20)]
+    few, often = (CrossEntropy().validate(network, graphs * k, 0) for k in (1, 10))
+    for name in (name for name in few if not name.startswith("rate")):
+        assert few[name] == pytest.approx(often[name])
+
+
+def test_standard_errors_tell_how_far_bits_differ_between_sets_of_graphs(network, rng):
+    objective, names = CrossEntropy(), ("unknown=1 no data", "unknown=0.5 with data")
+    found, said = [], []
+    for _ in range(60):
+        sets = [random_graph(rng, int(n), rng.uniform(0.1, 0.6)) for n in rng.integers(5, 9, 24)]
+        row = objective.validate(network, sets, 0)
+        error = objective.standard_errors(network, sets, 0)
+        found.append([row[name] for name in names])
+        said.append([error[name] for name in names])
+    spread, mean = np.std(found, axis=0, ddof=1), np.mean(said, axis=0)
+    # The standard error of a standard deviation of 60 numbers is 9%.
+    assert mean == pytest.approx(spread, rel=0.35)
+
+
+def test_graphs_that_are_alike_leave_no_doubt(network):
+    errors = CrossEntropy().standard_errors(network, [np.ones((4, 4)) - np.eye(4)] * 5, 0)
+    assert errors["unknown=1 no data"] == pytest.approx(0, abs=1e-6)
+    assert errors["gain unknown=1 no data"] == pytest.approx(0, abs=1e-6)
+    assert CrossEntropy().standard_errors(network, [np.zeros((4, 4))], 0) == {}

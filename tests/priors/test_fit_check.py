@@ -1,17 +1,19 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from enumeration import random_prior
 from graphprior import PartialGGM
 from graphprior.diagnosis.notes import misfit
-from graphprior.errors import GraphPriorWarning, notes
+from graphprior.errors import notes
 from graphprior.evidence.evidence import data_evidence
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import hide, nothing_known, unvech, vech
 from graphprior.priors.exact import FiniteGraphs, IndependentEdges, StochasticBlocks
-from graphprior.priors.fit_check import LARGE, check_prior
+from graphprior.priors.fit_check import LARGE, _questions, _score, check_prior, check_priors
 from graphprior.problem.problem import Problem
 from oracles import random_graph, random_precision, relabel
 
@@ -49,7 +51,6 @@ def test_the_right_prior_gains_what_it_knows_beyond_the_rate(record_property):
     assert abs(bits.mean() - expected) < 4 * bits.std(ddof=1) / np.sqrt(len(bits)) + 1 / len(p)
     assert (bits > 2 * errors).mean() > 0.8
     assert all(g.known and misfit(g) is None for g in gains)
-    assert np.mean([g.temperature for g in gains]) > 0.7
     # The standard error is what gains differ by.
     assert 0.5 < bits.std(ddof=1) / errors.mean() < 1.5
 
@@ -67,7 +68,6 @@ def test_a_prior_whose_pairs_hang_together_gains():
 def test_an_opposite_prior_is_flagged(rng):
     gain = check_prior(draw(rng), OPPOSITE, None, rng)
     assert gain.bits < -2 * gain.standard_error
-    assert gain.temperature < 0.05
     assert "does not fit" in misfit(gain)
     assert "known pairs that were hidden from it" in misfit(gain)
     assert f"{gain.bits:.3f}" in misfit(gain)
@@ -93,16 +93,95 @@ def test_a_prior_is_not_shown_what_it_is_asked(rng):
     assert expected.mean() < -4 * noise
 
 
-def test_the_temperature_undoes_exaggeration(record_property):
-    """Log-odds that differ from the rate's twice as much as they should are best halved."""
-    rng = np.random.default_rng(1)
-    usual = logit(probabilities(BLOCKS).mean())
-    loud = IndependentEdges(unvech(expit(usual + 2 * (logit(probabilities(BLOCKS)) - usual))))
-    found = [check_prior(draw(rng), loud, None, rng).temperature for _ in range(20)]
-    error = np.std(found, ddof=1) / np.sqrt(len(found))
-    record_property("mean_temperature", np.mean(found))
-    assert abs(np.mean(found) - 0.5) < 4 * error + 0.03
-    assert error < 0.05
+def test_of_two_priors_the_right_one_gets_the_weight(rng):
+    right = []
+    for _ in range(9):
+        priors = {"right": BLOCKS, "wrong": OPPOSITE, "none": None}
+        found = check_priors(draw(rng), priors, None, rng)
+        assert sum(found.weights) == pytest.approx(1)
+        weights = {gain.name: gain.weight for gain in found.gains}
+        right.append(weights["right"])
+        assert weights["wrong"] < 0.001
+        assert {gain.name: gain.bits for gain in found.gains}["none"] == 0
+    assert np.median(right) > 0.95
+
+
+def test_priors_that_predict_alike_weigh_alike(rng):
+    """Copies of a prior share its weight, whatever its name."""
+    priors = {"one": BLOCKS, "two": BLOCKS, "three": BLOCKS}
+    found = check_priors(draw(rng), priors, None, rng)
+    np.testing.assert_allclose(found.weights, 1 / 3)
+
+
+def test_the_order_of_priors_does_not_matter(rng):
+    A = hide(draw(rng), rng, share=0.5)
+    near = StochasticBlocks(GROUPS, [[0.5, 0.1], [0.1, 0.5]])
+    here = check_priors(A, {"a": BLOCKS, "b": near, "c": None}, None, np.random.default_rng(2))
+    there = check_priors(A, {"c": None, "b": near, "a": BLOCKS}, None, np.random.default_rng(2))
+    for gain in here.gains:
+        assert next(g for g in there.gains if g.name == gain.name).weight == pytest.approx(
+            gain.weight
+        )
+
+
+def test_few_pairs_do_not_decide_between_priors_that_are_close():
+    """Weights of a prior beside one that differs by a little, over many graphs: near one half."""
+    near = StochasticBlocks(GROUPS, [[0.55, 0.07], [0.07, 0.55]])
+    weights = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        known = hide(draw(rng), rng, share=0.85)
+        found = check_priors(known, {"right": BLOCKS, "near": near}, None, rng)
+        if found is not None:
+            weights.append(found.weights[0])
+    assert len(weights) > 10
+    assert min(weights) > 0.1
+    assert max(weights) < 0.9
+
+
+def test_known_pairs_and_the_datas_evidence_are_both_heard(rng):
+    """Where both are there, the weights follow the sum of the log scores of both."""
+    A = draw(rng)
+    X = simulate_observations(random_precision(rng, A, 0.8), 400, rng)
+    problem = Problem.create(X, hide(A, rng, share=0.5))
+    priors = {"right": BLOCKS, "wrong": OPPOSITE}
+    known = _questions(problem.known, None, np.random.default_rng(0))
+    both = _questions(problem.known, data_evidence(problem), np.random.default_rng(0))
+    assert [q.are_known for q in known] == [True]
+    assert [q.are_known for q in both] == [True, False]
+    for questions in both:
+        right, wrong = (_score(questions, prior, False, "cpu").mean() for prior in priors.values())
+        assert right > wrong
+
+
+def test_a_batch_of_folds_equals_its_parts(rng):
+    """Asked fold by fold a prior says the same."""
+    known = hide(draw(rng), rng, share=0.5)
+    (questions,) = _questions(known, None, rng)
+    whole = questions.answers(BLOCKS, "cpu")
+    singly = [
+        replace(questions, rounds=[[part]]).answers(BLOCKS, "cpu") for part in questions.parts
+    ]
+    np.testing.assert_array_equal(whole, np.concatenate(singly))
+
+
+def test_what_being_unknown_says_does_not_condemn_a_prior():
+    """Edges are hidden five times as often: the right prior is blamed less for expecting fewer."""
+    blamed, not_blamed = [], []
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        A = draw(rng)
+        X = simulate_observations(random_precision(rng, A, 0.8), 400, rng)
+        u, v = rng.random(A.shape), np.where(A == 1, 0.9, 0.18)
+        hidden = np.triu(u < v, 1)
+        known = np.where(hidden | hidden.T, np.nan, A)
+        evidence = data_evidence(Problem.create(X, known))
+        for found, by_value in ((not_blamed, True), (blamed, False)):
+            rng = np.random.default_rng(seed)
+            priors = {"right": BLOCKS, "none": None}
+            found.append(check_priors(known, priors, evidence, rng, by_value).weights[0])
+    assert (np.array(not_blamed) > blamed).all()
+    assert np.mean(not_blamed) > np.mean(blamed) + 0.05
 
 
 def test_the_labels_of_nodes_do_not_matter():
@@ -142,7 +221,7 @@ def test_what_a_prior_is_worth_does_not_hang_on_one_cut(rng):
 
     class Watched(IndependentEdges):
         def posterior_logits(self, log_odds):
-            asked.append(torch.isinf(vech_of(log_odds)))
+            asked.extend(torch.isinf(vech_of(one)) for one in log_odds)
             return super().posterior_logits(log_odds)
 
     check_prior(known, Watched(0.3), None, rng)
@@ -154,7 +233,6 @@ def test_what_a_prior_is_worth_does_not_hang_on_one_cut(rng):
 
 
 def vech_of(log_odds):
-    log_odds = log_odds.reshape(-1, *log_odds.shape[-2:])[0]
     i, j = np.triu_indices(len(log_odds), 1)
     return log_odds[i, j]
 
@@ -193,7 +271,6 @@ def test_where_nothing_is_known_the_datas_evidence_is_predicted(record_property)
     assert bits.mean() > 0.1
     assert not any(g.known for g in gains)
     assert all("the data's evidence" in misfit(g) for g in losses)
-    assert np.mean([g.temperature for g in losses]) < 0.1
 
 
 def surprise(P, A, U):
@@ -202,37 +279,42 @@ def surprise(P, A, U):
     return bits_of(A[U], p).mean()
 
 
-def test_the_estimator_warns_and_tempering_reduces_the_harm(record_property):
-    plain, tempered, fitting = [], [], []
+def test_the_estimator_warns_and_averaging_takes_the_harm_away(record_property):
+    """A wrong prior believed in full, averaged with none, none, and the right one."""
+    costs = {"full": [], "averaged": [], "none": [], "right": []}
     for seed in range(4):
         rng = np.random.default_rng(seed)
         A = draw(rng)
         X = simulate_observations(random_precision(rng, A, 0.8), 60, rng)
         known = hide(A, rng, share=0.3)
         U = np.isnan(known)
-        for costs, temper in ((plain, False), (tempered, True)):
-            model = PartialGGM(OPPOSITE, prior_weight="auto" if temper else "full", random_state=0)
-            with pytest.warns(GraphPriorWarning, match="the prior does not fit"):
-                model.fit(X, known=known)
-            assert model.prior_gain_.bits < 0
-            assert model.diagnostics_["prior_gain"]["bits"] == model.prior_gain_.bits
-            costs.append(surprise(model.edge_probabilities_, A, U))
-        model = PartialGGM(BLOCKS, random_state=0).fit(X, known=known)
-        assert model.prior_gain_.bits > 0
-        fitting.append(surprise(model.edge_probabilities_, A, U))
-    for name, costs in (("plain", plain), ("tempered", tempered), ("fitting", fitting)):
-        record_property(f"bits_{name}", np.mean(costs))
-    assert (np.array(tempered) < plain).all()
-    assert np.mean(fitting) < np.mean(tempered) < np.mean(plain) - 0.1
+        for name, prior in (
+            ("full", OPPOSITE), ("averaged", [OPPOSITE, None]), ("none", None), ("right", BLOCKS),
+        ):  # fmt: skip
+            with notes() as told:
+                model = PartialGGM(prior, random_state=0).fit(X, known=known)
+            costs[name].append(surprise(model.edge_probabilities_, A, U))
+            warned = any("the prior does not fit" in line for line in told)
+            assert warned == (name in ("full", "averaged"))
+            if name == "averaged":
+                assert model.prior_gain_.bits < 0
+                assert model.prior_gain_.weight < 0.01
+                assert model.diagnostics_.prior_gain.bits == model.prior_gain_.bits
+    mean = {name: np.mean(bits) for name, bits in costs.items()}
+    for name, bits in mean.items():
+        record_property(f"bits_{name}", bits)
+    assert mean["right"] < mean["none"] < mean["full"] - 0.1
+    np.testing.assert_allclose(costs["averaged"], costs["none"], atol=0.03)
 
 
-@pytest.mark.parametrize(("n", "words"), [(3, "3 variables have too few pairs"), (20, None)])
-def test_a_learned_prior_that_cannot_be_checked_is_said_to_be(n, words):
+@pytest.mark.parametrize(("n", "told"), [(3, True), (20, False)])
+def test_priors_that_cannot_be_checked_have_the_same_weight_and_it_is_said(n, told):
     X = np.random.default_rng(0).standard_normal((100, n))
-    with notes() as told:
-        PartialGGM("egonets", random_state=0).fit(X)
-    assert any("too few pairs to check" in line for line in told) == (words is not None)
-    assert words is None or any(line.startswith(words) for line in told)
+    with notes() as lines:
+        model = PartialGGM("egonets", random_state=0).fit(X)
+    assert any("too little to check the priors on" in line for line in lines) == told
+    if told:
+        assert model.prior_used_.weights == (0.5, 0.5)
 
 
 @pytest.mark.parametrize(("n", "unseen"), [(7, True), (8, False), (48, False), (50, True)])

@@ -8,12 +8,13 @@ from graphprior.priors.exact import FiniteGraphs, IndependentEdges
 from graphprior.priors.networks.edp_gnn import EDPGNN, EDPGNNConfig
 from graphprior.priors.noise import Schedule, perturb
 from graphprior.priors.training.batches import pad
+from graphprior.priors.training.fit import fit_prior
 from graphprior.priors.training.score_matching import (
     ScoreMatching,
     mean_over_pairs,
     score_matching_loss,
 )
-from graphprior.priors.training.training import TrainingConfig, fit_prior
+from graphprior.priors.training.training import TrainingConfig
 from oracles import random_graph
 
 TINY = EDPGNNConfig(layers=2, channels=6, features=8, hidden=16)

@@ -20,6 +20,7 @@ from graphprior.priors.networks.edp_gnn import EDPGNNConfig
 from graphprior.priors.networks.evidence_network import EvidenceNetworkConfig
 from graphprior.priors.store import (
     KINDS,
+    checkpoint_settings,
     load_checkpoint,
     load_prior,
     read_card,
@@ -389,6 +390,33 @@ def test_a_checkpoint_names_its_kind(tmp_path, kind):
     assert json.loads(parts(tmp_path / "c")[1]["config"])["kind"] == kind
     best = load_checkpoint(tmp_path / "c", config, DATA).best
     assert type(best) is type(config.objective.build())
+
+
+@pytest.mark.parametrize("extra", [{}, {"start": "general", "minutes": 2.0, "held_out": 3}])
+def test_a_checkpoint_tells_the_settings_it_was_saved_with(tmp_path, kind, extra):
+    config = replace(CONFIG, objective=OBJECTIVES[kind], **extra)
+    save_checkpoint(tmp_path / "c", new_state(config), config, DATA)
+    assert checkpoint_settings(tmp_path / "c") == (config, DATA)
+
+
+@pytest.mark.parametrize("value", [None, "nonsense", "{}", "[]", '{"kind": "evidence"}', "3"])
+def test_a_checkpoint_without_settings_is_refused_by_its_name(checkpoint, value):
+    rewrite(checkpoint, config=value)
+    with refused(r"mine\.safetensors\.checkpoint"):
+        checkpoint_settings(checkpoint)
+
+
+def test_a_checkpoint_keeps_what_was_tried(tmp_path):
+    state = new_state(CONFIG)
+    state.tried = {"general": 0.3, "nothing": 0.5}
+    save_checkpoint(tmp_path / "c", state, CONFIG, DATA)
+    assert load_checkpoint(tmp_path / "c", CONFIG, DATA).tried == state.tried
+
+
+@pytest.mark.parametrize("extra", [{"start": "general"}, {"minutes": 2.0}])
+def test_start_and_time_belong_to_the_identity_of_a_training(checkpoint, extra):
+    with refused("belongs to a training with other graphs or settings"):
+        load_checkpoint(checkpoint, replace(CONFIG, **extra), DATA)
 
 
 def test_a_missing_checkpoint_is_refused(tmp_path):

@@ -8,6 +8,7 @@ import torch
 
 from graphprior.errors import GraphPriorError
 from graphprior.io.graph_sets import write_npz
+from graphprior.priors.card import held_out_bits
 from graphprior.priors.networks.edp_gnn import EDPGNNConfig, EDPGNNPrior
 from graphprior.priors.networks.evidence_network import EvidenceNetworkConfig, EvidenceNetworkPrior
 from graphprior.priors.store import (
@@ -18,12 +19,13 @@ from graphprior.priors.store import (
     save_prior,
 )
 from graphprior.priors.training.batches import pad
+from graphprior.priors.training.budget import Start, hold_out, plan
 from graphprior.priors.training.cross_entropy import CrossEntropy
+from graphprior.priors.training.fit import find_starts, fit_prior, trained_card
 from graphprior.priors.training.score_matching import ScoreMatching
 from graphprior.priors.training.training import (
     OBJECTIVES,
     TrainingConfig,
-    fit_prior,
     new_state,
     split,
     train,
@@ -244,3 +246,203 @@ def test_training_that_diverges_is_an_error():
     config = TrainingConfig(steps=40, validate_every=10, learning_rate=1e6, batch=4)
     with pytest.raises(GraphPriorError, match="training diverged"):
         fit_prior(graphs, config)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 10, 30, 100, 1000, 5000])
+def test_of_few_graphs_a_larger_share_is_held_out(count):
+    graphs = [np.zeros((2, 2))] * count
+    learn, held = split(graphs, TrainingConfig())
+    assert len(learn) + len(held) == count
+    assert 1 <= len(held) <= min(100, max(1, 0.4 * count))
+    assert len(held) >= min(3, count // 4)
+    fewer = len(split(graphs[1:], TrainingConfig())[1]) if count > 2 else 1
+    assert fewer <= len(held)
+
+
+def test_fewer_graphs_are_held_out_where_validation_would_take_too_long():
+    graphs = [np.zeros((20, 20))] * 400
+    config = TrainingConfig()
+    usual = len(split(graphs, config)[1])
+    held = [
+        len(split(graphs, hold_out(graphs, config, step, seconds=60))[1])
+        for step in (1e-4, 1e-2, 1e-1, 1.0, 1e2)
+    ]
+    assert held[0] == usual
+    assert held[-1] == 3
+    assert held == sorted(held, reverse=True)
+
+
+# Starting from a prior
+
+
+@pytest.fixture
+def teacher(rng):
+    """A prior of cliques side by side, and graphs of that kind that it has not seen."""
+    config = TrainingConfig(steps=60, batch=8, learning_rate=2e-2, objective=SMALL["evidence"])
+    graphs = [cliques(rng) for _ in range(40)]
+    return fit_prior(graphs[:30], config), graphs[30:]
+
+
+def cliques(rng):
+    A = np.kron(np.eye(2), np.ones((3, 3))) - np.eye(6)
+    order = rng.permutation(6)
+    return A[np.ix_(order, order)]
+
+
+def test_a_training_from_a_prior_starts_with_its_weights(teacher, tmp_path):
+    prior, graphs = teacher
+    path = save_prior(prior, tmp_path / "teacher.safetensors")
+    (start,) = find_starts(path, "evidence")
+    config = start.settings(TrainingConfig(steps=3, batch=2))
+    state = start.state(config, "cpu")
+    for part in (state.network, state.average, state.best):
+        assert all(torch.equal(w, weights(prior.network)[key]) for key, w in weights(part).items())
+    deque(train(graphs, config, state), maxlen=0)
+    assert [row["step"] for row in state.history] == [0, 3]
+    moved = weights(state.network)
+    assert any(not torch.equal(w, moved[key]) for key, w in weights(prior.network).items())
+
+
+def test_training_never_leaves_a_prior_worse_than_its_start_on_what_is_held_out(teacher):
+    prior, graphs = teacher
+    start = Start("teacher", prior)
+    # Steps this large destroy what the prior knew.
+    config = start.settings(TrainingConfig(steps=12, batch=2, learning_rate=10.0, validate_every=3))
+    state = start.state(config, "cpu")
+    deque(train(graphs, config, state), maxlen=0)
+    assert state.history[-1]["loss"] > state.history[0]["loss"]
+    assert all(torch.equal(w, weights(prior.network)[k]) for k, w in weights(state.best).items())
+
+
+def test_from_a_prior_steps_are_smaller():
+    config = TrainingConfig(steps=50)
+    fine = replace(config, start="general")
+    assert all(0 < fine.rate(step) <= config.rate(step) for step in range(50))
+
+
+@pytest.mark.parametrize(
+    ("start", "kind", "message"),
+    [
+        ("nonsense", "evidence", "no shipped prior is called 'nonsense'"),
+        ("missing.safetensors", "evidence", r"missing\.safetensors: no such file"),
+        ("egonets-edp-gnn", "evidence", "'edp-gnn'.*expected one of kind 'evidence'"),
+        ("egonets", "edp-gnn", "'evidence'"),
+    ],
+)
+def test_what_cannot_be_started_from_is_refused(start, kind, message):
+    with pytest.raises(GraphPriorError, match=message):
+        find_starts(start, kind)
+
+
+def test_a_given_number_of_steps_starts_from_nothing_unless_told():
+    assert [start.name for start in find_starts("auto", "evidence", choice=False)] == [None]
+    assert [start.name for start in find_starts("auto", "edp-gnn")] == [None]
+
+
+# Training within a time
+
+
+class WorkClock:
+    """A clock that goes on by as much as each step and each validation is said to take."""
+
+    def __init__(self, monkeypatch, step, validation):
+        self.now = 0.0
+        for name, seconds in (("loss", step), ("validate", validation)):
+            monkeypatch.setattr(
+                CrossEntropy, name, self.timed(getattr(CrossEntropy, name), seconds)
+            )
+
+    def timed(self, work, seconds):
+        def run(*args):
+            self.now += seconds
+            return work(*args)
+
+        return run
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.mark.parametrize(("step", "validation"), [(0.7, 0.1), (0.4, 2.0), (2.0, 0.5)])
+@pytest.mark.parametrize("minutes", [0.5, 1])
+@pytest.mark.parametrize("choice", [False, True])
+def test_a_training_takes_the_time_it_was_given(
+    monkeypatch, teacher, step, validation, minutes, choice
+):
+    prior, graphs = teacher
+    clock = WorkClock(monkeypatch, step, validation)
+    config = TrainingConfig(minutes=minutes, batch=2, patience=100, objective=SMALL["evidence"])
+    starts = [Start("teacher", prior), Start()] if choice else [Start()]
+    planned = plan(graphs, config, starts, clock=clock)
+    deque(train(graphs, planned.config, planned.state), maxlen=0)
+    assert planned.state.step == planned.config.steps
+    assert 0.9 * 60 * minutes - 2 * step <= clock.now <= 60 * minutes + step
+    assert len(planned.state.history) >= 3
+
+
+def test_a_start_that_validates_better_is_chosen(teacher, rng):
+    prior, graphs = teacher
+    spoilt = SMALL["evidence"].build()
+    with torch.no_grad():
+        spoilt.logit.bias.fill_(8.0)
+        spoilt.usual_log_odds.fill_(8.0)
+    config = TrainingConfig(minutes=0.03, batch=2, objective=SMALL["evidence"])
+    good, bad = Start("good", prior), Start("bad", SMALL["evidence"].prior(spoilt))
+    assert plan(graphs, config, [good, Start()]).config.start == "good"
+    assert plan(graphs, config, [bad, Start()]).config.start is None
+    planned = plan(graphs, config, [good, bad])
+    assert planned.config.start == "good"
+    assert planned.state.tried["good"] < planned.state.tried["bad"]
+
+
+@pytest.mark.parametrize("from_prior", [False, True])
+def test_what_was_fitted_to_a_time_can_be_made_again_by_its_number_of_steps(teacher, from_prior):
+    prior, graphs = teacher
+    start = Start("teacher", prior) if from_prior else Start()
+    config = TrainingConfig(minutes=0.02, batch=2, objective=SMALL["evidence"])
+    planned = plan(graphs, config, [start, Start()] if from_prior else [start])
+    deque(train(graphs, planned.config, planned.state), maxlen=0)
+    exact = replace(planned.config, minutes=None)
+    again = start.state(exact, "cpu")
+    deque(train(graphs, exact, again), maxlen=0)
+    expected, got = weights(planned.state.best), weights(again.best)
+    assert all(torch.equal(expected[key], got[key]) for key in expected)
+    assert again.history == planned.state.history
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan"), float("inf")])
+def test_a_time_that_is_none_is_refused(minutes):
+    with pytest.raises(GraphPriorError, match=r"minutes = .*expected a number above 0"):
+        fit_prior([np.zeros((3, 3))] * 4, minutes=minutes)
+
+
+def test_a_time_and_a_number_of_steps_are_too_much():
+    with pytest.raises(GraphPriorError, match="minutes = 1 and a TrainingConfig with steps = 5"):
+        fit_prior([np.zeros((3, 3))] * 4, TrainingConfig(steps=5), minutes=1)
+
+
+def test_the_card_says_how_sure_its_validation_is(rng):
+    graphs = [random_graph(rng, n, 0.4) for n in (4, 5, 5, 6) * 4]
+    card = fit_prior(graphs, minutes=0.01, start="nothing", seed=3).card
+    assert card["training"]["minutes"] == 0.01
+    assert card["training"]["seed"] == 3
+    found = held_out_bits(card)
+    assert found.graphs == card["validation"]["held_out"] >= 3
+    assert found.bits == card["validation"]["best"]["unknown=0.5 no data"]
+    assert 0 < found.gain_error
+    assert 0 < found.error < found.bits
+    assert found.start is None
+
+
+def test_ten_graphs_are_enough(teacher):
+    prior, graphs = teacher
+    assert len(graphs) == 10
+    config = TrainingConfig(steps=5, batch=2, objective=SMALL["evidence"])
+    start = Start("teacher", prior)
+    config = start.settings(config)
+    state = start.state(config, "cpu")
+    deque(train(graphs, config, state), maxlen=0)
+    found = held_out_bits(trained_card({}, "", config, state, graphs))
+    assert found.graphs == 3
+    assert found.start == state.history[0]["unknown=0.5 no data"]
+    assert found.rate - found.bits > 2 * found.gain_error

@@ -41,7 +41,7 @@ HOSTILE = ["<script>alert(1)</script>", "</script><b>", '"quoted"', "$$x^2$$", "
 def model():
     _, problem = random_problem(np.random.default_rng(3), n=6, k=60)
     X = pd.DataFrame(problem.X, columns=HOSTILE)
-    return PartialGGM(engine=Gibbs(draws=7), random_state=0).fit(X, known=problem.known)
+    return PartialGGM(None, engine=Gibbs(draws=7), random_state=0).fit(X, known=problem.known)
 
 
 class Page(HTMLParser):
@@ -204,6 +204,7 @@ def level(result, title):
     return {check.title: check.level for check in checks(result)}[title]
 
 
+ORDER = {"columns": ["g000", "g001"], "neighbours": 0.5, "inflation": 2.0}
 GAIN = {"pairs": 50, "known": True, "rate": 0.2, "temperature": 1.0}
 
 
@@ -227,9 +228,9 @@ def test_a_gain_within_its_error_is_called_weak(bits, expected):
         ({"least_k": 6.5}, "Partial correlations", "weak"),
         ({"least_k": 2.5}, "Partial correlations", "weak"),
         ({"row_order": None, "time_series": False}, "Partial correlations", "good"),
-        ({"row_order": {"lag": 1}, "time_series": False}, "Partial correlations", "weak"),
+        ({"row_order": ORDER, "time_series": False}, "Partial correlations", "weak"),
         (
-            {"row_order": {"lag": 1}, "time_series": True, "effective_k": 32.0},
+            {"row_order": ORDER, "time_series": True, "effective_k": 32.0},
             "Partial correlations",
             "good",
         ),
@@ -377,7 +378,7 @@ def test_a_report_replaces_a_report_and_nothing_else(tmp_path, model):
 
 def test_an_unfitted_model_has_no_report(tmp_path):
     with pytest.raises(sklearn.exceptions.NotFittedError):
-        PartialGGM().report(tmp_path / "a.html")
+        PartialGGM(None).report(tmp_path / "a.html")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -415,8 +416,8 @@ def test_a_notebook_shows_the_result_once_fitted(model):
 
 
 def test_an_unfitted_estimator_keeps_scikit_learns_diagram():
-    assert "sk-" in PartialGGM()._repr_html_()
-    assert "sk-" in PartialGGM()._repr_mimebundle_()["text/html"]
+    assert "sk-" in PartialGGM(None)._repr_html_()
+    assert "sk-" in PartialGGM(None)._repr_mimebundle_()["text/html"]
 
 
 def test_text_display_is_respected(model):

@@ -361,6 +361,7 @@ def test_nothing_unknown_has_a_page(browser, tmp_path):
 def test_screenshot(browser, tmp_path, record_property, name, n, width):
     """Large and narrow pages open without complaint and fit the window."""
     gain = {"bits": 0.21, "standard_error": 0.04, "pairs": 60, "known": True}
+    gain |= {"rate": 0.2, "temperature": 1.0}
     result = simulated_result(
         n, seed=2, draws=0 if n == 500 else 200, r_hat=1.01, ess=310.0, prior_gain=gain
     )

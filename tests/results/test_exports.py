@@ -29,7 +29,7 @@ ENGINES = {
 def folder(request, tmp_path_factory):
     """What an engine found, written."""
     _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
-    model = PartialGGM(engine=ENGINES[request.param], random_state=0)
+    model = PartialGGM(None, engine=ENGINES[request.param], random_state=0)
     with notes():
         model.fit(pd.DataFrame(problem.X, columns=NAMES), known=problem.known)
     write_result(out := tmp_path_factory.mktemp("result"), Result.of(model))
@@ -97,7 +97,7 @@ def test_arviz_has_a_chain_for_each_graph_drawn(result):
 def test_a_fitted_model_gives_the_same(rng):
     _, problem = random_problem(rng, n=5, k=60)
     with notes():
-        model = PartialGGM(engine=Gibbs(draws=3), random_state=0).fit(problem.X)
+        model = PartialGGM(None, engine=Gibbs(draws=3), random_state=0).fit(problem.X)
     result = Result.of(model)
     pd.testing.assert_frame_equal(model.to_pandas(), result.to_pandas())
     assert model.to_igraph().get_edgelist() == result.to_igraph().get_edgelist()

@@ -30,7 +30,7 @@ def strict_json(text):
 def model():
     _, problem = random_problem(np.random.default_rng(3), n=5, k=60)
     X = pd.DataFrame(problem.X, columns=ODD_NAMES)
-    estimator = PartialGGM(engine=Gibbs(draws=7), random_state=0)
+    estimator = PartialGGM(None, engine=Gibbs(draws=7), random_state=0)
     return estimator.fit(X, known=problem.known)
 
 
@@ -123,9 +123,9 @@ def test_known_pairs_are_written_as_known(result, model):
 
 def test_without_draws_no_bounds_are_written():
     X = np.random.default_rng(0).standard_normal((50, 6))
-    table = PartialGGM(random_state=0).fit(X).to_pandas()
+    table = PartialGGM(None, random_state=0).fit(X).to_pandas()
     assert not {"low", "high"} & set(table)
-    drawn = PartialGGM(engine="gibbs", random_state=0).fit(X).to_pandas()
+    drawn = PartialGGM(None, engine="gibbs", random_state=0).fit(X).to_pandas()
     assert ((drawn["low"] < drawn["probability"]) & (drawn["probability"] < drawn["high"])).all()
 
 
@@ -142,7 +142,7 @@ def test_run_json_holds_what_it_was_given_and_the_diagnostics(result, model):
     run = strict_json((result / "run.json").read_text(encoding="utf-8"))
     assert run["command"] == "estimate"
     assert run["seed"] == 3
-    assert run["diagnostics"] == model.diagnostics_
+    assert run["diagnostics"] == model.diagnostics_.to_dict()
 
 
 def test_the_current_folder_can_be_the_result(tmp_path, monkeypatch):

@@ -8,11 +8,14 @@ from scipy.sparse.csgraph import connected_components
 
 import graphprior as gp
 from enumeration import evidence_of, exact_posterior, random_prior
+from graphprior.choices import LikelihoodName
 from graphprior.engines.gibbs import ONE_BY_ONE, sample
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.graphs.matrices import nothing_known, unvech, vech
 from graphprior.graphs.quantities import GROUPS, QUANTITIES
+from graphprior.observations.observations import ObservationFacts
 from graphprior.priors.noise import Schedule
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.results.folder import write_result
 from graphprior.results.result import Result
 from graphprior.results.summaries import (
@@ -37,7 +40,7 @@ def result_of(samples, known=None, names=None, **facts):
     return Result(
         names or tuple(f"x{i}" for i in range(n)), known, P, np.stack([P, P]),
         (P >= 0.5).astype(float), np.eye(n), samples.astype(np.uint8), None,
-        {"engine": "gibbs", "threshold": 0.5, "likelihood": "marginal", **facts},
+        Diagnostics(ObservationFacts(n, 2 * n), 0, 0.5, "gibbs", LikelihoodName.MARGINAL, **facts),
     )  # fmt: skip
 
 
@@ -110,7 +113,7 @@ def test_the_mean_degree_is_the_sum_of_probabilities_that_samples_are_the_source
 
 def test_expected_degrees_need_no_draws(rng):
     _, problem = random_problem(rng, n=6)
-    model = gp.PartialGGM().fit(problem.X, known=problem.known)
+    model = gp.PartialGGM(None).fit(problem.X, known=problem.known)
     table = expected_degrees(model)
     assert list(table["node"][:-1]) == list(model.problem_.names)
     np.testing.assert_allclose(table["mean"][:-1], model.edge_probabilities_.sum(0))
@@ -255,7 +258,7 @@ def test_too_few_draws_are_said_and_the_level_that_they_hold(rng, M, level, need
 def test_what_is_all_known_is_certain(rng):
     A, problem = random_problem(rng, n=5)
     with pytest.warns(GraphPriorWarning, match="nothing is unknown"):
-        model = gp.PartialGGM().fit(problem.X, known=A)
+        model = gp.PartialGGM(None).fit(problem.X, known=A)
     table = model.summary(["degree", "edges"])
     assert (table["level"] == 1).all()
     assert (table["sd"] == 0).all()
@@ -321,7 +324,7 @@ def test_a_level_that_is_no_share_is_refused(rng, level):
 
 def test_an_engine_that_draws_nothing_is_refused_and_told_what_to_do(rng):
     _, problem = random_problem(rng, n=5)
-    model = gp.PartialGGM().fit(problem.X, known=problem.known)
+    model = gp.PartialGGM(None).fit(problem.X, known=problem.known)
     for ask in (model.summary, lambda: co_membership(model)):
         with pytest.raises(GraphPriorError, match=r"engine=Gibbs\(draws="):
             ask()
@@ -349,5 +352,5 @@ def test_the_result_folder_has_the_default_answers_when_graphs_were_drawn(tmp_pa
 
 def test_the_result_folder_has_no_answers_when_nothing_was_drawn(tmp_path, rng):
     _, problem = random_problem(rng, n=5)
-    write_result(tmp_path, Result.of(gp.PartialGGM().fit(problem.X, known=problem.known)))
+    write_result(tmp_path, Result.of(gp.PartialGGM(None).fit(problem.X, known=problem.known)))
     assert not (tmp_path / "answers.csv").exists()

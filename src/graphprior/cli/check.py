@@ -11,6 +11,7 @@ import typer
 
 import graphprior.cli.options as options
 from graphprior.cli.common import check_seed, print_json
+from graphprior.cli.estimate import asked_prior
 from graphprior.cli.words import in_options
 from graphprior.diagnosis.self_check import SelfCheck, refuse_counts
 from graphprior.errors import GraphPriorError, notes
@@ -38,7 +39,8 @@ def check_command(
         Path | None, typer.Option(help="The known part; none: by its name in the current folder.")
     ] = None,
     prior: Annotated[
-        str | None, typer.Option(help="The prior; none: by its name in the current folder.")
+        list[str] | None,
+        typer.Option(help="The prior; by default, by its name in the current folder."),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:
@@ -58,7 +60,7 @@ def check_command(
 
 
 def fit_again(
-    result: Result, data: Path | None, known: Path | None, prior: str | None
+    result: Result, data: Path | None, known: Path | None, prior: list[str] | None
 ) -> PartialGGM:
     """The model of a result folder, fitted to the same files with the same arguments."""
     given = read_again(result, data, known)
@@ -69,7 +71,7 @@ def fit_again(
             f"run.json has arguments of another release ({', '.join(sorted(strange))}): "
             "estimate again"
         )
-    name = result.run.get("prior") if prior is None else prior
+    name = asked_prior(prior) if prior else result.run.get("prior")
     with notes(), progress("fitting again") as report:  # their words are in the result
         model: PartialGGM = given.fit(from_arguments(name, arguments, report))
     compare(model, result)

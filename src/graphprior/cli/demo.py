@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 import graphprior.cli.options as options
+from graphprior.choices import EngineName
 from graphprior.cli.common import new_folder
 from graphprior.cli.estimate import fit_with_progress, save_estimate, summarise
 from graphprior.estimator import from_arguments
@@ -26,7 +27,7 @@ def demo_command(
     out: Annotated[Path, typer.Option(help="Folder to write; must be new or empty.")] = Path(
         "demo-result"
     ),
-    engine: options.Engine = "gibbs",
+    engine: options.Engine = EngineName.GIBBS,
     draws: options.Draws = None,
     seed: Annotated[int, typer.Option(help="Same seed, same answer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,

@@ -8,16 +8,19 @@ from typing import Any
 
 import graphprior.cli.options as options
 from graphprior.batch.work import Place
+from graphprior.choices import EngineName, Missing, Others, PriorWeight, TransformKind, Use
 from graphprior.cli.cohort import estimate_each
 from graphprior.cli.common import check_seed, new_folder, print_json
 from graphprior.cli.words import in_options
 from graphprior.cohort.cohort import Cohort, find_tables
+from graphprior.diagnosis.priors import weights_in_words
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimator import PartialGGM, from_arguments
 from graphprior.io.inputs import Given, Reading, estimate_facts
 from graphprior.io.progress import console, progress
 from graphprior.plots.page import picture
+from graphprior.priors.load import AUTO
 from graphprior.results.folder import whole_folder, write_result
 from graphprior.results.result import Result
 from graphprior.types import Progress
@@ -55,27 +58,21 @@ def summarise(model: PartialGGM, result: Result, out: Path, as_json: bool) -> No
     facts = model.diagnostics_
     found = int(((model.adjacency_ == 1) & model.problem_.U).sum() // 2)
     if as_json:
-        print_json({"out": str(out), "edges_found": found, **facts})
+        print_json({"out": str(out), "edges_found": found, **facts.to_dict()})
         return
-    draws = len(model.samples_) if facts["unknown_pairs"] else 0
+    draws = len(model.samples_) if facts.unknown_pairs else 0
     drawn = f" in {draws} graphs drawn" if draws else ""
     console().print(
-        f"{facts['n']} variables, {facts['k']} observations, "
-        f"{facts['unknown_pairs']} unknown pairs: {found} judged to be edges "
-        f"(probability at least {facts['threshold']:.0%}{drawn})"
+        f"{facts.observations.n} variables, {facts.observations.k} observations, "
+        f"{facts.unknown_pairs} unknown pairs: {found} judged to be edges "
+        f"(probability at least {facts.threshold:.0%}{drawn})"
     )
     table = result.edge_table()
     for row in table[table["known"] == 0].head(5).itertuples():
         console().print(f"  {row.source} - {row.target}: {row.probability:.2f}{_why(row)}")
-    if model.prior_gain_ is not None:
-        gain = model.prior_gain_
-        console().print(
-            f"the prior gains {gain.bits:.3f} +- {gain.standard_error:.3f} bits per pair over the "
-            f"edge rate on {gain.pairs} "
-            + ("known pairs hidden from it" if gain.known else "pairs' evidence")
-        )
-    if model.prior is None and model.use != "data":
-        console().print("no --prior was given: pairs were taken as independent of each other")
+    words = weights_in_words(model.prior_gains_)
+    if words is not None:
+        console().print(words)
     parts = ["report.html", "picture.png", "edges.csv", "graph.graphml", "result.npz", "run.json"]
     parts += ["answers.csv"] if len(model.samples_) else []
     console().print(f"wrote {out}/ ({', '.join(parts)})")
@@ -95,17 +92,17 @@ def estimate_command(
     data: options.Data,
     out: options.Out,
     known: options.Known = None,
-    prior: options.Prior = None,
+    prior: options.Prior = None,  # None: "auto"
     density: options.Density = None,
-    engine: options.Engine = "direct",
+    engine: options.Engine = EngineName.DIRECT,
     likelihood: options.Likelihood = None,
-    use: options.Use = "both",
-    prior_weight: options.PriorWeight = "full",
+    use: options.Use = Use.BOTH,
+    prior_weight: options.PriorWeight = PriorWeight.AUTO,
     unknown_at_random: options.AtRandom = False,
-    transform: options.Transform = "none",
-    missing: options.Missing = "refuse",
+    transform: options.Transform = TransformKind.NONE,
+    missing: options.Missing = Missing.REFUSE,
     time_series: options.TimeSeries = False,
-    others: options.Others = "unknown",
+    others: options.Others = Others.UNKNOWN,
     sheet: options.Sheet = None,
     index: options.Index = None,
     null_scale: options.NullScale = None,
@@ -138,13 +135,21 @@ def estimate_command(
         "device": device,
         "random_state": seed,
     }
+    asked = asked_prior(prior)
     reading = Reading(transform, others, sheet, index)
     if each:
-        cohort = Cohort(find_tables(data, known), prior, arguments, pictures, reading)
+        cohort = Cohort(find_tables(data, known), asked, arguments, pictures, reading)
         estimate_each(cohort, out, Place(jobs, scheduler, cluster), as_json)
         return
     refuse_many(data, jobs=jobs != 1, scheduler=scheduler, cluster=cluster, pictures=pictures)
-    estimate_one(data, out, known, prior, arguments, reading, as_json)
+    estimate_one(data, out, known, asked, arguments, reading, as_json)
+
+
+def asked_prior(given: list[str] | None) -> Any:
+    """What the estimator takes, of an option that may be given more than once."""
+    if not given:
+        return AUTO
+    return given[0] if len(given) == 1 else given
 
 
 def engine_settings(
@@ -171,7 +176,7 @@ def estimate_one(
     data: Path,
     out: Path,
     known: Path | None,
-    prior: str | None,
+    prior: Any,
     arguments: dict[str, Any],
     reading: Reading,
     as_json: bool,

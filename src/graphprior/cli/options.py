@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from graphprior.observations.transforms import TRANSFORMS
+import graphprior.choices as choices
 
 MANY = "Many tables"  # panel of the help
 
@@ -31,15 +31,19 @@ Known = Annotated[
     ),
 ]
 Prior = Annotated[
-    str | None, typer.Option(help="Shipped prior or .safetensors; none: independent edges.")
+    list[str] | None,
+    typer.Option(
+        help="auto (general, averaged with independent edges), none (independent edges), a shipped "
+        "prior, or a .safetensors file. Given more than once: the priors are averaged."
+    ),
 ]
 Engine = Annotated[
-    str, typer.Option(help="direct (no sampling), gibbs, or langevin (Algorithm 1).")
+    choices.EngineName, typer.Option(help="direct: no sampling; langevin: Algorithm 1.")
 ]
 Likelihood = Annotated[
-    str | None, typer.Option(help="Engine langevin: plug-in (the paper's) or marginal.")
+    choices.LikelihoodName | None, typer.Option(help="Of engine langevin; plug-in is the paper's.")
 ]
-Use = Annotated[str, typer.Option(help="What to follow: both, prior (no data) or data (no prior).")]
+Use = Annotated[choices.Use, typer.Option(help="What to follow; prior: no data, data: no prior.")]
 AtRandom = Annotated[
     bool,
     typer.Option(
@@ -47,9 +51,9 @@ AtRandom = Annotated[
         help="Edges are unknown no more often than other pairs; else that is estimated.",
     ),
 ]
-Transform = Annotated[str, typer.Option(help=f"Of every column: {', '.join(TRANSFORMS)}.")]
+Transform = Annotated[choices.TransformKind, typer.Option(help="Transform of every column.")]
 Missing = Annotated[
-    str, typer.Option(help="Empty cells: refuse, em (estimate along), or pairwise.")
+    choices.Missing, typer.Option(help="Empty cells: refused, or estimated along (em).")
 ]
 TimeSeries = Annotated[
     bool,
@@ -58,14 +62,15 @@ TimeSeries = Annotated[
     ),
 ]
 Others = Annotated[
-    str, typer.Option(help="Pairs that an edge table of --known leaves out: unknown or absent.")
+    choices.Others, typer.Option(help="Pairs that an edge table of --known leaves out.")
 ]
 Sheet = Annotated[str | None, typer.Option(help="Sheet of an Excel table; none: the first.")]
 Index = Annotated[
     str | None, typer.Option(help="Column of row labels to leave out; '' if it has no name.")
 ]
 PriorWeight = Annotated[
-    str, typer.Option(help="full, or auto: believe the prior only as far as it predicts pairs.")
+    choices.PriorWeight,
+    typer.Option(help="auto: believe the prior only as far as it predicts pairs."),
 ]
 Density = Annotated[
     float | None,

@@ -25,10 +25,11 @@ from graphprior.cohort.worker import Row, answer_table
 from graphprior.errors import GraphPriorError
 from graphprior.estimator import from_arguments
 from graphprior.io.atomic import write_whole
-from graphprior.io.inputs import Reading, file_hash, input_hashes
+from graphprior.io.inputs import Reading, file_hash, file_names, input_hashes
 from graphprior.io.known import SUFFIXES as KNOWN_SUFFIXES
 from graphprior.io.provenance import machine, versions
 from graphprior.io.tables import SUFFIXES, stem_of, suffix_of
+from graphprior.priors.load import names_of
 from graphprior.priors.store import load_prior, prior_path
 
 JOURNAL, SUMMARY, RUN, LOG = "journal.jsonl", "summary.csv", "run.json", "log.txt"
@@ -54,7 +55,7 @@ class Cohort:
     """Tables, and the one way in which each is answered: arguments of `PartialGGM`."""
 
     tables: tuple[Table, ...]
-    prior: str | None
+    prior: Any  # "auto", None, a name, a file, or a list of these
     arguments: dict[str, Any]
     pictures: bool = False
     reading: Reading = field(default_factory=Reading)
@@ -62,15 +63,16 @@ class Cohort:
     def __post_init__(self) -> None:
         # What would fail for every table fails here, before any of them.
         check_parameters(from_arguments(self.prior, self.arguments))
-        if self.prior is not None:
-            load_prior(self.prior)
+        for name in names_of(self.prior):
+            load_prior(name)
 
     def settings(self) -> dict[str, Any]:
         """All that decides the results, apart from the tables; no folders, for those may move."""
-        sha256 = None if self.prior is None else file_hash(prior_path(self.prior))
         return {
-            "prior": None if self.prior is None else Path(self.prior).name,
-            "prior_sha256": sha256,
+            "prior": file_names(self.prior),
+            "prior_sha256": {
+                Path(name).name: file_hash(prior_path(name)) for name in names_of(self.prior)
+            },
             "arguments": self.arguments,
             "pictures": self.pictures,
             "reading": self.reading.facts(),
@@ -105,6 +107,14 @@ def find_tables(folder: Path, known: Path | None) -> tuple[Table, ...]:
 def _absolute(path: Path | str) -> Path:
     """The same for every process; a link keeps its name, which a result tells."""
     return Path(os.path.abspath(path))
+
+
+def _absolute_priors(prior: Any) -> Any:
+    """Own files by a path that holds for every process."""
+    if isinstance(prior, list | tuple):
+        return [_absolute_priors(one) for one in prior]
+    own = prior is not None and str(prior).endswith(".safetensors")
+    return str(_absolute(prior)) if own else prior
 
 
 def _refuse_name(path: Path) -> None:
@@ -239,11 +249,9 @@ def _units(
     cohort: Cohort, inputs: dict[str, Any], out: Path, unfinished: Path
 ) -> list[tuple[str, str]]:
     """A text for each table that says all a worker needs; workers see the same files."""
-    prior = cohort.prior
-    own = prior is not None and prior.endswith(".safetensors")
     shared = {
         **cohort.settings(),
-        "prior": str(_absolute(prior)) if prior is not None and own else prior,
+        "prior": _absolute_priors(cohort.prior),
         "unfinished": str(unfinished),
     }
     return [

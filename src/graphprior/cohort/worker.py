@@ -16,6 +16,7 @@ import numpy as np
 from graphprior.errors import GraphPriorError, notes
 from graphprior.estimator import PartialGGM, from_arguments
 from graphprior.io.inputs import Reading, estimate_facts, file_hash
+from graphprior.priors.load import names_of
 from graphprior.priors.store import NetworkPrior, load_prior, prior_path
 from graphprior.results.folder import write_result
 from graphprior.results.result import Result
@@ -49,18 +50,34 @@ def _answer(told: dict[str, Any]) -> Row:
     if given.inputs != told["inputs"]:
         raise GraphPriorError(f"{data.name} or what is known of it changed since the run began")
     run = estimate_facts(told["prior"], told["arguments"], given.inputs, reading)
-    prior = None if told["prior"] is None else _prior(told["prior"], told["prior_sha256"])
+    _refuse_other_priors(told["prior"], told["prior_sha256"])
     with notes() as words:
-        model = given.fit(from_arguments(prior, told["arguments"]))
+        model = given.fit(from_arguments(_read_once(told["prior"]), told["arguments"]))
     _write(Path(told["unfinished"]), Path(told["out"]), model, run, told["pictures"])
     return _row(model, words)
 
 
-@lru_cache(maxsize=1)
-def _prior(name: str, sha256: str) -> NetworkPrior:
-    """The prior, read once in each process."""
-    if file_hash(prior_path(name)) != sha256:
-        raise GraphPriorError(f"the prior {name} is another here than where the run began")
+def _refuse_other_priors(prior: Any, sha256: dict[str, str]) -> None:
+    """Priors must be here what they were where the run began."""
+    for name in names_of(prior):
+        if _hash(name) != sha256[Path(name).name]:
+            raise GraphPriorError(f"the prior {name} is another here than where the run began")
+
+
+def _read_once(prior: Any) -> Any:
+    """Own files as priors that were read; names as they are, for shipped priors are kept."""
+    if isinstance(prior, list | tuple):
+        return [_read_once(one) for one in prior]
+    return _own(prior) if prior is not None and prior.endswith(".safetensors") else prior
+
+
+@lru_cache(maxsize=8)
+def _hash(name: str) -> str:
+    return file_hash(prior_path(name))
+
+
+@lru_cache(maxsize=8)
+def _own(name: str) -> NetworkPrior:
     return load_prior(name)
 
 
@@ -96,9 +113,9 @@ def _write(
 def _row(model: PartialGGM, words: list[str]) -> Row:
     facts, U, gain = model.diagnostics_, model.problem_.U, model.prior_gain_
     return {
-        "n": facts["n"],
-        "k": facts["k"],
-        "unknown_pairs": facts["unknown_pairs"],
+        "n": facts.observations.n,
+        "k": facts.observations.k,
+        "unknown_pairs": facts.unknown_pairs,
         "edges_found": int(((model.adjacency_ == 1) & U).sum() // 2),
         "mean_probability": float(np.mean(model.edge_probabilities_[U])) if U.any() else None,
         "prior_gain_bits": None if gain is None else gain.bits,

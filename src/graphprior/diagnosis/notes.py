@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing
 from graphprior.diagnosis.rows import dependent_rows, far_from_gaussian
 from graphprior.evidence.evidence import Evidence
 from graphprior.evidence.precision import (
@@ -21,57 +21,58 @@ from graphprior.graphs.matrices import pairs, vech
 from graphprior.observations.observations import Observations
 from graphprior.observations.series import Order
 from graphprior.priors.card import card_sizes
-from graphprior.priors.fit_check import FEWEST, PriorGain
+from graphprior.priors.fit_check import PriorGain
+from graphprior.priors.load import GENERAL, INDEPENDENT
 from graphprior.problem.problem import Problem
 from graphprior.types import Mask
 
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
-ASSUMED = {
-    "em": "at random: whether a value is missing may depend on what was seen in its row, "
+ASSUMED: dict[str, str] = {
+    Missing.EM: "at random: whether a value is missing may depend on what was seen in its row, "
     "not on the value itself",
-    "pairwise": "completely at random: whether a value is missing depends on nothing that matters",
+    Missing.PAIRWISE: "completely at random: whether a value is missing depends on nothing that "
+    "matters",
 }
 
 
 def weak_ground(
     problem: Problem,
     data: Evidence | PrecisionEstimate | None,
-    gain: PriorGain | None,
-    weighted: bool = False,
-    prior: Any = None,
+    gains: tuple[PriorGain, ...],
+    priors: tuple[str, ...] = (),
     card: Any = None,
-    order: dict[str, Any] | None = None,
+    order: Order | None = None,
 ) -> list[str]:
     """A line for each reason to doubt; none where there is none.
 
-    ``prior`` is what the user gave, ``card`` that of the one used, ``order`` what `row_facts`
-    tells.
+    ``priors`` are the names of those used, ``gains`` what they are worth, ``card`` that of the one
+    that weighs most, ``order`` what `row_facts` tells.
     """
     lines = observation_notes(problem.observations, problem.U)
+    independent = priors == (INDEPENDENT,)
     if not problem.U.any():
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
-    elif weighted and gain is None:
+    elif len(priors) > 1 and not gains and set(priors) != {GENERAL, INDEPENDENT}:
         lines.append(
-            "prior_weight='auto' did nothing: the prior could not be checked, which takes one that "
-            "answers evidence and more known pairs or data"
+            f"there is too little to check the priors on, so {', '.join(priors)} have the same "
+            "weight: more known pairs, or more variables, would tell which fits"
         )
     # An exact prior has been told how common edges are.
-    if prior is None or isinstance(prior, str | Path) or getattr(prior, "card", None):
-        lines += _listed_edges(problem, prior is None)
+    if independent or card is not None:
+        lines += _listed_edges(problem, independent)
     if card is not None and problem.U.any():
-        lines += _unlike_examples(problem, card, gain is None and isinstance(data, Evidence))
+        lines += _unlike_examples(problem, card)
     words: list[str | None] = []
     if isinstance(data, Evidence):
         words = [_copies(problem), *evidence_notes(data, problem.names)]
-        words.append(too_many_edges(data) if prior is None else None)
+        words.append(too_many_edges(data) if independent else None)
     if isinstance(data, PrecisionEstimate):
         words = [weakness(problem, data)]
-    words.append(None if gain is None else misfit(gain))
+    words += misfits(gains)
     if data is not None:
-        seen = None if order is None else Order(**order)
-        words += dependent_rows(problem.X, problem.names, seen, problem.observations.time_series)
+        words += dependent_rows(problem.X, problem.names, order, problem.observations.time_series)
         words.append(far_from_gaussian(problem.X, problem.names))
     return lines + [line for line in words if line]
 
@@ -134,21 +135,15 @@ def _strangers(observations: Observations, U: Mask) -> list[str]:
     ]
 
 
-def _unlike_examples(problem: Problem, card: Any, unchecked: bool) -> list[str]:
-    """A line where a learned prior is asked for what it may not know, and nothing checks it."""
-    sizes, n, lines = card_sizes(card), problem.n, []
-    if sizes and not min(sizes) / UNSEEN <= n <= UNSEEN * max(sizes):
-        lines.append(
-            f"the prior learned from graphs of {min(sizes)} to {max(sizes)} nodes and this one has "
-            f"{n}: what holds at one size may not at another; see what it gains (prior_gain_)"
-        )
-    few = max(problem.O.sum(), problem.U.sum()) // 2 < FEWEST
-    if few and unchecked:
-        lines.append(
-            f"{n} variables have too few pairs to check whether the prior fits: what it adds to "
-            "the data cannot be judged here; compare with no prior"
-        )
-    return lines
+def _unlike_examples(problem: Problem, card: Any) -> list[str]:
+    """A line where a learned prior is asked about graphs of a size that it has not seen."""
+    sizes, n = card_sizes(card), problem.n
+    if not sizes or min(sizes) / UNSEEN <= n <= UNSEEN * max(sizes):
+        return []
+    return [
+        f"the prior learned from graphs of {min(sizes)} to {max(sizes)} nodes and this one has "
+        f"{n}: what holds at one size may not at another; see what it gains (prior_gain_)"
+    ]
 
 
 def _listed_edges(problem: Problem, guessed: bool) -> list[str]:
@@ -279,15 +274,32 @@ def slack_in_words(slack: Slack) -> list[str]:
     ]
 
 
-def misfit(gain: PriorGain) -> str | None:
-    """That a prior does not fit; None where it gains."""
+def misfits(gains: tuple[PriorGain, ...]) -> list[str | None]:
+    """That priors do not fit; `general`, which nobody chose, only where nothing guards it."""
+    guarded = any(gain.name == INDEPENDENT for gain in gains)
+    return [
+        misfit(gain, guarded)
+        for gain in gains
+        if gain.name != INDEPENDENT and not (guarded and gain.name == GENERAL)
+    ]
+
+
+def misfit(gain: PriorGain, guarded: bool = False) -> str | None:
+    """That a prior does not fit; None where it gains.
+
+    ``guarded``: it is averaged with independent edges, so that it costs little.
+    """
     if gain.bits > 0:
         return None
     what = "known pairs that were hidden from it" if gain.known else "the data's evidence"
     size = f"(gain {gain.bits:.3f} +- {gain.standard_error:.3f} bits per pair)"
     if gain.bits > -gain.standard_error:
         return f"the prior predicts {what} no better than the edge rate alone {size}"
+    then = (
+        f"it has weight {gain.weight:.2f} in the answer"
+        if guarded
+        else "use another prior, none, or prior_weight='auto'"
+    )
     return (
-        f"the prior does not fit: it predicts {what} worse than the edge rate alone {size}; "
-        "use another prior, none, or prior_weight='auto'"
+        f"the prior does not fit: it predicts {what} worse than the edge rate alone {size}; {then}"
     )

@@ -28,6 +28,7 @@ from sklearn.base import clone
 
 from graphprior._parameters import generator
 from graphprior.batch.work import Place
+from graphprior.choices import Missing
 from graphprior.errors import GraphPriorError, GraphPriorWarning, notes
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import vech
@@ -270,9 +271,9 @@ class _Again:
         problem, rows, gaps = model.problem_, model.problem_.k, None
         fresh = clone(model).set_params(verbose=False, random_state=None)
         if problem.observations.time_series:
-            rows = max(round(model.diagnostics_["effective_k"]), 2)
+            rows = max(round(model.diagnostics_.observations.effective_k), 2)
             fresh.set_params(time_series=False)
-        elif problem.observations.missing != "refuse" and np.isnan(problem.X).any():
+        elif problem.observations.missing != Missing.REFUSE and np.isnan(problem.X).any():
             gaps = np.isnan(problem.X)
         return cls(fresh, problem.known, problem.beliefs, model.location_, rows, gaps)
 
@@ -353,13 +354,12 @@ def _refuse(model: Any) -> None:
     """Models from which no data can be simulated, and those that have nothing to check."""
     if not model.problem_.U.any():
         raise GraphPriorError("no pair was unknown: there is no probability to check")
-    likelihood = model.diagnostics_["likelihood"]
-    if likelihood is None:
+    if model.diagnostics_.likelihood is None:
         raise GraphPriorError(
             "use = 'prior' does not look at the data, so no data can be simulated from its "
             "posterior: check a model with use = 'both' or 'data'"
         )
-    if likelihood == "plug-in":
+    if model.diagnostics_.is_plugged_in:
         raise GraphPriorError(
             "with the plug-in likelihood numbers are shares of graphs drawn, not probabilities, "
             "and there is no posterior of the precision matrix to simulate from: use engine "

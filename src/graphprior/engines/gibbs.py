@@ -13,6 +13,7 @@ the rate is drawn too.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -22,12 +23,14 @@ import torch
 from arviz_stats.base.array import array_stats
 
 from graphprior.engines.direct import hidden_log_odds, reason
+from graphprior.engines.facts import GibbsFacts
 from graphprior.engines.posterior import Posterior, Reasons, Trace, chains_interval
 from graphprior.errors import GraphPriorError, check_count
 from graphprior.evidence.chains import Drawn
 from graphprior.evidence.columns import ABSENT, EDGE, UNKNOWN
 from graphprior.evidence.evidence import Evidence
 from graphprior.graphs.matrices import pairs, unknown_mask
+from graphprior.priors.average import AveragedPrior
 from graphprior.priors.exact import LearnedRate
 from graphprior.priors.protocol import EvidencePrior, Prior, certain_log_odds, needs_evidence_prior
 from graphprior.problem.problem import Problem
@@ -111,9 +114,11 @@ class _Chains:
         evidence: Evidence | None,
         told: Matrix,
         rngs: list[np.random.Generator],
+        sweeps: Sweeps | None,
         device: str | torch.device,
     ) -> None:
         n = len(known)
+        self.sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
         rows, cols = pairs(n)
         unknown = unknown_mask(known)[rows, cols]
         self.rows, self.cols = rows[unknown], cols[unknown]
@@ -127,6 +132,11 @@ class _Chains:
     def with_rate(self) -> bool:
         """Whether the rate of edges is drawn instead of asking the prior."""
         return isinstance(self.prior, LearnedRate) and self.evidence is not None
+
+    @property
+    def passes(self) -> int:
+        """Passes of the prior."""
+        return 0 if self.with_rate else self.sweeps.passes(len(self.rows))
 
     def reveal(self, chosen: States, is_known: States) -> None:
         """Draw the ``chosen`` pairs (M, m) given those known and what the data say of the rest."""
@@ -238,38 +248,57 @@ def sample(
     belief: Matrix | None = None,
 ) -> Posterior:
     """M graphs, and edge probabilities averaged over all kept draws."""
-    sweeps = sweeps or (Sweeps() if prior.allows_all_graphs else ONE_BY_ONE)
-    reasons, evidence = reason(
+    reasons, evidence, asked = reason(
         known, prior, evidence, by_value=by_value, device=device, belief=belief
     )
-    told = reasons.hidden + reasons.belief
-    chains = _Chains(known, prior, evidence, told, rng.spawn(M), device)
-    drawn_with, trace = _run(chains, sweeps, reasons, progress)
+    # Each chain follows one prior: where several are averaged they share the chains.
+    shares = prior.share_out(M, rng) if isinstance(prior, AveragedPrior) else [M]
+    rngs, groups = rng.spawn(M), []
+    for each, hidden, count in zip(asked.priors, asked.hidden, shares, strict=True):
+        if count:
+            told = np.where(unknown_mask(known), hidden, 0.0) + reasons.belief
+            own, rngs = rngs[:count], rngs[count:]
+            groups.append(_Chains(known, each, evidence, told, own, sweeps, device))
+    drawn_with, trace = _run_all(groups, reasons, progress)
     P = _fill(known, drawn_with.mean((0, 1)))
     low, high = (_fill(known, bound) for bound in chains_interval(drawn_with.mean(1)))
-    samples = np.stack([_fill(known, a.astype(float)) for a in chains.a]).astype(np.uint8)
-    diagnostics = {
-        "passes": 0 if chains.with_rate else sweeps.passes(len(chains.rows)),
-        "kept_sweeps": sweeps.keep,
-        "hidden_log_odds": hidden_log_odds(reasons, unknown_mask(known)),
-        **convergence(drawn_with),
-    }
+    drawn = [a for chains in groups for a in chains.a]
+    samples = np.stack([_fill(known, a.astype(float)) for a in drawn]).astype(np.uint8)
+    r_hat, ess = convergence(drawn_with)
+    diagnostics = GibbsFacts(
+        passes=max(chains.passes for chains in groups),
+        kept_sweeps=groups[0].sweeps.keep,
+        hidden_log_odds=hidden_log_odds(reasons, unknown_mask(known)),
+        r_hat=r_hat,
+        ess=ess,
+    )
     return Posterior(P, low, high, samples, diagnostics, reasons, evidence, trace)
 
 
-def _run(
-    chains: _Chains, sweeps: Sweeps, reasons: Reasons, progress: Progress | None
+def _run_all(
+    groups: list[_Chains], reasons: Reasons, progress: Progress | None
 ) -> tuple[npt.NDArray[np.float64], Trace]:
     """Probabilities with which each pair was last drawn (M, kept sweeps, m), and the trace."""
-    m, done = len(chains.rows), 0
-    total = sweeps.burn_in + sweeps.keep if chains.with_rate else sweeps.passes(m)
+    steps = [chains.passes or chains.sweeps.burn_in + chains.sweeps.keep for chains in groups]
+    done, found = 0, []
 
     def tell() -> None:
         nonlocal done
         done += 1
         if progress is not None:
-            progress(done, total)
+            progress(done, sum(steps))
 
+    for chains in groups:
+        found.append(_run(chains, reasons, tell))
+    drawn_with, trace = zip(*found, strict=True)
+    return np.concatenate(drawn_with), np.concatenate(trace)
+
+
+def _run(
+    chains: _Chains, reasons: Reasons, tell: Callable[[], None]
+) -> tuple[npt.NDArray[np.float64], Trace]:
+    """The same of chains that follow one prior."""
+    m, sweeps = len(chains.rows), chains.sweeps
     chains.start(reasons)
     if not chains.with_rate:
         is_known = np.zeros_like(chains.a)
@@ -302,15 +331,14 @@ def _fill(known: Matrix, values: Vector) -> Matrix:
     return A
 
 
-def convergence(trace: npt.NDArray[np.float64]) -> dict[str, float | None]:
+def convergence(trace: npt.NDArray[np.float64]) -> tuple[float | None, float | None]:
     """R-hat and effective sample size of the expected number of edges, over chains and sweeps.
 
     None where there are too few chains or sweeps to tell, or nothing varies. Of the few sweeps
     that the default keeps, R-hat says how they are alike, not whether chains agree.
     """
     edges = trace.sum(-1)
-    facts: dict[str, float | None] = {"r_hat": None, "ess": None}
-    if edges.shape[0] > 1 and edges.shape[1] >= TOLD_FROM and np.ptp(edges) > 1e-6:
-        facts["r_hat"] = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
-        facts["ess"] = float(array_stats.ess(edges, chain_axis=0, draw_axis=1))
-    return facts
+    if edges.shape[0] < 2 or edges.shape[1] < TOLD_FROM or np.ptp(edges) <= 1e-6:
+        return None, None
+    r_hat = float(array_stats.rhat(edges, chain_axis=0, draw_axis=1))
+    return r_hat, float(array_stats.ess(edges, chain_axis=0, draw_axis=1))

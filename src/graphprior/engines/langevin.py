@@ -17,7 +17,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from graphprior.choices import LikelihoodName
 from graphprior.engines.bootstrap import Bootstrap
+from graphprior.engines.facts import LangevinFacts
 from graphprior.engines.posterior import Posterior, Trace
 from graphprior.errors import GraphPriorError, check_count
 from graphprior.evidence.evidence import Evidence
@@ -27,8 +29,6 @@ from graphprior.priors.noise import Schedule
 from graphprior.priors.protocol import EvidencePrior, LogOdds, Prior
 from graphprior.problem.problem import Problem
 from graphprior.types import Matrix, Progress, Score
-
-LIKELIHOODS = ("plug-in", "marginal")
 
 
 @dataclass(frozen=True)
@@ -49,16 +49,13 @@ class Langevin:
     """
 
     draws: int = 10
-    likelihood: str = "plug-in"
+    likelihood: str = LikelihoodName.PLUG_IN
     schedule: Schedule | None = None
     bootstrap: Bootstrap | None = Bootstrap()  # noqa: RUF009 (frozen)
 
     def __post_init__(self) -> None:
         check_count("draws", self.draws)
-        if self.likelihood not in LIKELIHOODS:
-            raise GraphPriorError(
-                f"likelihood = {self.likelihood!r}: expected one of {list(LIKELIHOODS)}"
-            )
+        LikelihoodName.of("likelihood", self.likelihood)
         for name, kind in (("schedule", Schedule), ("bootstrap", Bootstrap)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, kind):
@@ -67,7 +64,7 @@ class Langevin:
     @property
     def plugs_in(self) -> bool:
         """Whether a precision matrix is plugged in."""
-        return self.likelihood == "plug-in"
+        return self.likelihood == LikelihoodName.PLUG_IN
 
     def __call__(
         self, problem: Problem, prior: Prior | None, data: Any, rng: np.random.Generator,
@@ -272,17 +269,17 @@ def sample_graphs(
             edges.append(_unknown_edges(state.A_tilde, known_t))
         if progress is not None:
             progress(done, ends[-1])
-    diagnostics = {
-        "levels": schedule.L,
-        "steps": ends[-1],
-        "epsilon": schedule.epsilon,
-        "levels_with_shorter_steps": sum(
+    diagnostics = LangevinFacts(
+        levels=schedule.L,
+        steps=ends[-1],
+        epsilon=schedule.epsilon,
+        levels_with_shorter_steps=sum(
             schedule.step_size(sigma) > longest_step for sigma in schedule.sigmas
         ),
-        "indefinite_at_start": at_start,
-        "indefinite_by_level": {f"{sigma:.3f}": share for sigma, share in by_level.items()},
-        "indefinite_share": float(np.mean(list(by_level.values()))),
-    }
+        indefinite_at_start=at_start,
+        indefinite_by_level={f"{sigma:.3f}": share for sigma, share in by_level.items()},
+        indefinite_share=float(np.mean(list(by_level.values()))),
+    )
     return Posterior.from_samples(project(state.A_tilde), diagnostics, np.stack(edges, axis=1))
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, expit, logit
 from scipy.stats import t as student
 
+from graphprior.engines.facts import EngineFacts
 from graphprior.evidence.evidence import Evidence
 from graphprior.problem.problem import Problem
 from graphprior.types import Matrix
@@ -62,7 +63,7 @@ class Posterior:
     low: Matrix
     high: Matrix
     samples: npt.NDArray[np.uint8]
-    diagnostics: dict[str, Any] = field(default_factory=dict)
+    diagnostics: EngineFacts | None = None
     reasons: Reasons | None = None
     evidence: Evidence | None = None
     trace: Trace = field(default_factory=no_trace)
@@ -71,14 +72,14 @@ class Posterior:
     def from_samples(
         cls,
         samples: npt.NDArray[np.uint8],
-        diagnostics: dict[str, Any] | None = None,
+        diagnostics: EngineFacts | None = None,
         trace: Trace | None = None,
     ) -> Posterior:
         """The sample mean as edge probability. Eqs. (6)-(7)."""
         P = samples.mean(axis=0, dtype=np.float64)
         low, high = share_interval(P, len(samples))
         trace = no_trace() if trace is None else trace
-        return cls(P, low, high, samples, diagnostics or {}, trace=trace)
+        return cls(P, low, high, samples, diagnostics, trace=trace)
 
 
 def share_interval(share: Matrix, M: int | Matrix, level: float = 0.95) -> tuple[Matrix, Matrix]:

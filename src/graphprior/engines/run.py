@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from graphprior.choices import EngineName
 from graphprior.engines.direct import Direct
 from graphprior.engines.gibbs import Gibbs
 from graphprior.engines.langevin import Langevin
@@ -19,7 +20,11 @@ from graphprior.problem.problem import Problem
 from graphprior.types import Progress
 
 Data = Evidence | PrecisionEstimate | None
-ENGINES: dict[str, type[Any]] = {"direct": Direct, "gibbs": Gibbs, "langevin": Langevin}
+ENGINES: dict[EngineName, type[Any]] = {
+    EngineName.DIRECT: Direct,
+    EngineName.GIBBS: Gibbs,
+    EngineName.LANGEVIN: Langevin,
+}
 
 
 class Engine(Protocol):
@@ -59,7 +64,7 @@ def resolve_engine(engine: Any) -> Engine:
     has_all = all(hasattr(engine, name) for name in ("draws", "plugs_in"))
     if isinstance(engine, type) or not callable(engine) or not has_all:
         raise GraphPriorError(
-            f"engine = {engine!r}: expected one of {list(ENGINES)}, or an engine such as "
+            f"engine = {engine!r}: expected one of {list(EngineName)}, or an engine such as "
             "Gibbs(draws=100)"
         )
     chosen: Engine = engine
@@ -68,17 +73,16 @@ def resolve_engine(engine: Any) -> Engine:
 
 def engine_of(name: str, **settings: Any) -> Engine:
     """The engine of a name; a setting that it does not have is an error that says which has it."""
-    if name not in ENGINES:
-        raise GraphPriorError(f"engine = {name!r}: expected one of {list(ENGINES)}")
+    chosen = EngineName.of("engine", name)
     for setting in settings:
         having = [other for other, kind in ENGINES.items() if setting in _settings(kind)]
-        if name not in having:
+        if chosen not in having:
             raise GraphPriorError(
                 f"{setting} = {settings[setting]!r} does not apply to engine {name!r}; "
                 f"{' and '.join(repr(other) for other in having) or 'none'} "
                 f"{'have' if len(having) > 1 else 'has'} it"
             )
-    engine: Engine = ENGINES[name](**settings)
+    engine: Engine = ENGINES[chosen](**settings)
     return engine
 
 

@@ -14,8 +14,9 @@ do not matter.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy.special import logit
@@ -46,6 +47,33 @@ SILENT = 0.08
 # Edges are doubted where there are so many times as many as pairs by themselves say, and so many
 # times as weak (mean squares).
 MORE, AT_LEAST, WEAKER = 1.2, 10, 0.5
+
+
+@dataclass(frozen=True)
+class EvidenceFacts:
+    """What was estimated along with the evidence: size, shape, sign and rate of edges, and more.
+
+    ``edge_rate`` is None where a prior tells how common edges are. ``slack`` is the size of partial
+    correlations of pairs known to be absent, ``edges_by_pair`` how many edges there are by each
+    pair's own partial correlation, None where that cannot be told.
+    """
+
+    slab_variance: float = 0.0
+    slab_hump: float = 0.0
+    slab_positive: float = 0.5
+    edge_rate: float | None = None
+    wishart_nu: float = 0.0
+    evidence_converged: bool = True
+    evidence_spread: float = 0.0
+    slack: float = 0.0
+    edges_by_pair: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values; an edge rate that is not told is left out."""
+        told = asdict(self)
+        if self.edge_rate is None:
+            del told["edge_rate"]
+        return told
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,19 +130,19 @@ class Evidence:
         A[self.rows, self.cols] = A[self.cols, self.rows] = values
         return A
 
-    def facts(self) -> dict[str, float | bool | None]:
+    def facts(self) -> EvidenceFacts:
         """What was estimated, for diagnostics."""
-        return {
-            "slab_variance": self.slab.variance,
-            "slab_hump": self.slab.hump,
-            "slab_positive": self.slab.positive,
-            "edge_rate": self.slab.rate,
-            "wishart_nu": self.wishart.nu,
-            "evidence_converged": bool(self.beliefs.converged),
-            "evidence_spread": float(self.beliefs.log_bf.std()),
-            "slack": self.slack.size,
-            "edges_by_pair": None if self.by_pair is None else self.by_pair.edges,
-        }
+        return EvidenceFacts(
+            slab_variance=self.slab.variance,
+            slab_hump=self.slab.hump,
+            slab_positive=self.slab.positive,
+            edge_rate=self.slab.rate,
+            wishart_nu=self.wishart.nu,
+            evidence_converged=bool(self.beliefs.converged),
+            evidence_spread=float(self.beliefs.log_bf.std()),
+            slack=self.slack.size,
+            edges_by_pair=None if self.by_pair is None else self.by_pair.edges,
+        )
 
     @cached_property
     def by_pair(self) -> ByPair | None:

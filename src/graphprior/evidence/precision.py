@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
@@ -11,6 +12,19 @@ from graphprior.gaussian.glasso import MAX_ITER, TOLERANCE, optimum_exists, solv
 from graphprior.gaussian.linalg import LEAST_EIGENVALUE, to_unit_diagonal
 from graphprior.problem.problem import Problem
 from graphprior.types import Matrix
+
+
+@dataclass(frozen=True)
+class PrecisionFacts:
+    """Whether the likelihood had a maximum, by how much S was shrunk if not, and the residual."""
+
+    mle_exists: bool = True
+    shrinkage: float = 0.0
+    kkt_residual: float = 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as plain values."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -30,13 +44,9 @@ class PrecisionEstimate:
     kkt_residual: float
     iterations: int
 
-    def facts(self) -> dict[str, float | bool]:
+    def facts(self) -> PrecisionFacts:
         """How the estimate was reached, for diagnostics."""
-        return {
-            "mle_exists": self.exists,
-            "shrinkage": self.shrinkage,
-            "kkt_residual": self.kkt_residual,
-        }
+        return PrecisionFacts(self.exists, self.shrinkage, self.kkt_residual)
 
 
 def standardise(X: Matrix, assume_centered: bool = False) -> Matrix:

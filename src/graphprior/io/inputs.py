@@ -9,12 +9,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
+from graphprior.choices import Others, TransformKind
 from graphprior.errors import GraphPriorError
-from graphprior.io.known import check_others, read_known_and_beliefs
+from graphprior.io.known import read_known_and_beliefs
 from graphprior.io.observations import read_observations
 from graphprior.io.provenance import machine, versions
 from graphprior.io.safe import existing_file
-from graphprior.observations.transforms import check_transform, transform_table
+from graphprior.observations.transforms import transform_table
 from graphprior.types import Matrix
 
 
@@ -38,18 +39,18 @@ class Reading:
     ``sheet`` is that of Excel files with measurements, ``index`` a column of row labels.
     """
 
-    transform: str = "none"
-    others: Any = "unknown"
+    transform: str = TransformKind.NONE
+    others: str = Others.UNKNOWN
     sheet: str | None = None
     index: str | None = None
 
     def __post_init__(self) -> None:
-        check_transform(self.transform)
-        check_others(self.others)
+        TransformKind.of("transform", self.transform)
+        Others.of("others", self.others)
 
     def read(self, data: Path, known: Path | None) -> Given:
         """A table, and the known part and beliefs of one file."""
-        if known is None and self.others != "unknown":
+        if known is None and self.others != Others.UNKNOWN:
             raise GraphPriorError("others='absent' speaks of pairs that known= leaves out")
         inputs = input_hashes(existing_file(data), known if known is None else existing_file(known))
         X = transform_table(read_observations(data, self.sheet, self.index), self.transform)
@@ -68,6 +69,13 @@ class Reading:
         return asdict(self)
 
 
+def file_names(prior: Any) -> Any:
+    """Priors as a result tells of them: names of files, not folders."""
+    if isinstance(prior, list | tuple):
+        return [file_names(one) for one in prior]
+    return None if prior is None else Path(prior).name
+
+
 def file_hash(path: str | Path) -> str:
     """SHA-256 of a file, to tell later what a result was made from."""
     return hashlib.sha256(Path(path).read_bytes()).hexdigest()
@@ -80,7 +88,7 @@ def input_hashes(data: Path, known: Path | None) -> dict[str, dict[str, str]]:
 
 
 def estimate_facts(
-    prior: str | None,
+    prior: Any,
     arguments: dict[str, Any],
     inputs: dict[str, dict[str, str]],
     reading: Reading | None = None,
@@ -88,7 +96,7 @@ def estimate_facts(
     """What run.json tells of an estimate."""
     return {
         "command": "estimate",
-        "prior": None if prior is None else Path(prior).name,
+        "prior": file_names(prior),
         "arguments": arguments,
         "reading": (reading or Reading()).facts(),
         "inputs": inputs,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from graphprior.choices import Others
 from graphprior.errors import GraphPriorError
 from graphprior.io.safe import existing_file, read_graphml
 from graphprior.io.tables import SUFFIXES as TABLES
@@ -21,8 +22,6 @@ from graphprior.io.tables import Header, read_table
 from graphprior.problem.known import BELIEF_TABLE, EDGE_TABLE, align_known, read_edge_table
 from graphprior.types import Matrix
 
-Others = Literal["unknown", "absent"]
-OTHERS = ("unknown", "absent")
 GRAPHML = ".graphml"
 SUFFIXES = (*(suffix for suffix in TABLES if suffix != ".npz"), GRAPHML)
 UNKNOWN = {"": "nan", "NA": "nan", "NaN": "nan", "?": "nan"}
@@ -36,22 +35,15 @@ class Told(NamedTuple):
 
     def with_others(self, others: str) -> Matrix:
         """Known, where pairs that are not mentioned are ``others``: unknown or absent."""
-        check_others(others)
+        others = Others.of("others", others)
         silent = np.isnan(self.known) & np.isnan(self.beliefs)
-        known = np.where(silent, 0.0 if others == "absent" else np.nan, self.known)
+        known = np.where(silent, 0.0 if others is Others.ABSENT else np.nan, self.known)
         np.fill_diagonal(known, 0.0)
         return known
 
 
-def check_others(others: str) -> str:
-    """One of `OTHERS`."""
-    if others not in OTHERS:
-        raise GraphPriorError(f"others is {others!r}: expected {' or '.join(OTHERS)}")
-    return others
-
-
 def read_known(
-    path: str | Path, names: Sequence[str], others: Others = "unknown", sheet: str | None = None
+    path: str | Path, names: Sequence[str], others: str = Others.UNKNOWN, sheet: str | None = None
 ) -> Matrix:
     """The known part in the order of ``names``: 0, 1, and nan for unknown.
 
@@ -62,14 +54,14 @@ def read_known(
 
 
 def read_known_and_beliefs(
-    path: str | Path, names: Sequence[str], others: Others = "unknown", sheet: str | None = None
+    path: str | Path, names: Sequence[str], others: str = Others.UNKNOWN, sheet: str | None = None
 ) -> tuple[Matrix, Matrix | None]:
     """Both from one reading of the file; no beliefs where it has no probability."""
     told = _read(Path(path), names, sheet)
     if isinstance(told, Told):
         beliefs = None if np.isnan(told.beliefs).all() else told.beliefs
         return told.with_others(others), beliefs
-    if others != "unknown":
+    if others != Others.UNKNOWN:
         raise GraphPriorError(
             f"{path} is a matrix, which tells every pair: others= is for an edge table or GraphML"
         )

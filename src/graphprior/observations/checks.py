@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from graphprior.choices import Missing
 from graphprior.errors import GraphPriorError
 from graphprior.types import Matrix
 
-MISSING = ("refuse", "em", "pairwise")
 SHORTEST_SERIES = 20  # rows below which their order cannot be judged
 
 
@@ -23,15 +23,14 @@ def as_numbers(table: Any) -> Matrix:
 
 
 def check_observations(
-    X: Any, names: Sequence[str], missing: str = "refuse", time_series: bool = False
+    X: Any, names: Sequence[str], missing: str = Missing.REFUSE, time_series: bool = False
 ) -> Matrix:
     """``X`` as a (k, n) float matrix, or an error naming what cannot be used.
 
     Entries may be nan unless ``missing`` is "refuse". A series is long enough to
     see how its rows depend on each other.
     """
-    if missing not in MISSING:
-        raise GraphPriorError(f"missing = {missing!r}: expected one of {list(MISSING)}")
+    missing = Missing.of("missing", missing)
     try:
         table = as_numbers(X)
     except (TypeError, ValueError) as error:
@@ -46,7 +45,7 @@ def check_observations(
         )
     if time_series:
         _refuse_unordered(X)
-    if missing == "refuse":
+    if missing is Missing.REFUSE:
         _refuse_missing(table, names)
     table = table[~np.isnan(table).all(axis=1)]  # an empty row is no observation
     if len(table) < 2:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import vech
 from graphprior.observations.checks import check_observations, node_names, refuse_constant_columns
@@ -22,6 +23,25 @@ from graphprior.observations.moments import (
 from graphprior.types import Matrix
 
 
+@dataclass(frozen=True)
+class ObservationFacts:
+    """How many observations there are, what they miss, and what they are worth.
+
+    ``effective_k`` is the number of complete, independent ones that they are worth, ``least_k``
+    that of the pair that was seen least. ``moments_settled`` tells whether
+    expectation-maximisation converged.
+    """
+
+    n: int
+    k: int
+    time_series: bool = False
+    missing: str = Missing.REFUSE
+    missing_entries: int = 0
+    effective_k: float = 0.0
+    least_k: float = 0.0
+    moments_settled: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class Observations:
     """k observations ``X`` (k, n) of the variables ``names``.
@@ -32,13 +52,13 @@ class Observations:
 
     X: Matrix
     names: tuple[str, ...]
-    missing: str = "refuse"
+    missing: str = Missing.REFUSE
     time_series: bool = False
     assume_centered: bool = False
 
     @classmethod
     def create(
-        cls, X: Any, missing: str = "refuse", time_series: bool = False,
+        cls, X: Any, missing: str = Missing.REFUSE, time_series: bool = False,
         assume_centered: bool = False,
     ) -> Observations:  # fmt: skip
         """Check what a user has: an array or a DataFrame."""
@@ -82,21 +102,21 @@ class Observations:
         if not self.has_gaps:
             mean = np.zeros(self.n) if self.assume_centered else self.X.mean(axis=0)
             return Moments(mean, sample_covariance(self.X, self.assume_centered), self.k)
-        if self.missing == "refuse":
+        if self.missing == Missing.REFUSE:
             raise GraphPriorError("X has missing entries: create the problem with missing='em'")
-        by = em_moments if self.missing == "em" else pairwise_moments
+        by = em_moments if self.missing == Missing.EM else pairwise_moments
         return by(self.X, self.assume_centered, self.names)
 
-    def facts(self) -> dict[str, float | str]:
+    def facts(self) -> ObservationFacts:
         """How many observations there are, what they miss, what they are worth; for diagnostics."""
         found = self.moments
-        return {
-            "n": self.n,
-            "k": self.k,
-            "time_series": self.time_series,
-            "missing": self.missing,
-            "missing_entries": int(np.isnan(self.X).sum()),
-            "effective_k": found.k,
-            "least_k": found.k if found.worth is None else float(vech(found.worth).min()),
-            "moments_settled": found.settled,
-        }
+        return ObservationFacts(
+            n=self.n,
+            k=self.k,
+            time_series=self.time_series,
+            missing=self.missing,
+            missing_entries=int(np.isnan(self.X).sum()),
+            effective_k=found.k,
+            least_k=found.k if found.worth is None else float(vech(found.worth).min()),
+            moments_settled=found.settled,
+        )

@@ -10,7 +10,7 @@ user says are a series, how many times too many they are is told for each column
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,12 +40,6 @@ class Order(NamedTuple):
     columns: list[str]
     neighbours: float
     inflation: float
-
-
-def row_facts(X: Matrix, names: Sequence[str]) -> dict[str, Any]:
-    """For diagnostics: the `Order` of the rows, None where nothing is seen."""
-    order = row_order(X, names)
-    return {"row_order": None if order is None else order._asdict()}
 
 
 def repeated_rows(X: Matrix) -> int:

@@ -18,35 +18,28 @@ from scipy.stats import kurtosis, kurtosistest, skew, skewtest
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from graphprior.choices import TransformKind
 from graphprior.errors import GraphPriorError
 from graphprior.types import Matrix
 
-TRANSFORMS = ("none", "standardise", "log", "normal-scores")
 FEWEST = 20  # observations below which shape cannot be judged
 SKEW, HEAVY = 1.0, 2.0  # skewness and excess kurtosis that matter, however sure they are
 DOUBT = 0.001  # share of Gaussian tables of which something is said by chance
 
 
-def check_transform(kind: str) -> str:
-    """One of `TRANSFORMS`."""
-    if kind not in TRANSFORMS:
-        raise GraphPriorError(f"transform is {kind!r}: expected one of {', '.join(TRANSFORMS)}")
-    return kind
-
-
 class Transform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A scikit-learn transformer of one ``kind`` of `TRANSFORMS`; a DataFrame keeps its names."""
+    """A scikit-learn transformer of one `TransformKind`; a DataFrame keeps its names."""
 
     def __init__(self, kind: str = "normal-scores") -> None:
         self.kind = kind
 
     def fit(self, X: Any, y: Any = None) -> Transform:
         """Learn what the kind needs of each column of X (k, n)."""
-        check_transform(self.kind)
+        TransformKind.of("kind", self.kind)
         table = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        if self.kind == "standardise":
+        if self.kind == TransformKind.STANDARDISE:
             self.location_, self.scale_ = _moments(table)
-        if self.kind == "normal-scores":
+        if self.kind == TransformKind.NORMAL_SCORES:
             self.sorted_ = [np.sort(column[~np.isnan(column)]) for column in table.T]
         return self
 
@@ -59,11 +52,11 @@ class Transform(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type:
         return pd.DataFrame(out, X.index, X.columns) if isinstance(X, pd.DataFrame) else out
 
     def _apply(self, X: Matrix, names: list[str]) -> Matrix:
-        if self.kind == "standardise":
+        if self.kind == TransformKind.STANDARDISE:
             return np.asarray((X - self.location_) / self.scale_)
-        if self.kind == "log":
+        if self.kind == TransformKind.LOG:
             return _log(X, names)
-        if self.kind == "normal-scores":
+        if self.kind == TransformKind.NORMAL_SCORES:
             return np.stack([_scores(x, s) for x, s in zip(X.T, self.sorted_, strict=True)], 1)
         return X
 
@@ -105,7 +98,7 @@ def _scores(x: Matrix, seen: Matrix) -> Matrix:
 
 def transform_table(X: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The table with all columns transformed."""
-    if check_transform(kind) == "none":
+    if TransformKind.of("transform", kind) is TransformKind.NONE:
         return X
     infinite = np.argwhere(np.isinf(X.to_numpy(dtype=np.float64)))
     if len(infinite):
@@ -147,10 +140,10 @@ def _distance(x: Matrix, columns: int) -> float:
     return found
 
 
-def remedy(X: Matrix) -> str:
+def remedy(X: Matrix) -> TransformKind:
     """The logarithm where it mends every such column, else ranks."""
     if np.nanmin(X) <= 0:
-        return "normal-scores"
+        return TransformKind.NORMAL_SCORES
     logs = np.log(X)
     mended = all(_distance(logs[:, i], X.shape[1]) == 0 for i in range(X.shape[1]))
-    return "log" if mended else "normal-scores"
+    return TransformKind.LOG if mended else TransformKind.NORMAL_SCORES

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
+from graphprior.engines.facts import GibbsFacts
 from graphprior.engines.posterior import share_interval
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import check_adjacency
@@ -65,7 +66,8 @@ def plot_traces(model: Any, most: int = 50, ax: Axes | None = None) -> Axes:
     t = np.arange(times)
     ax.plot(t, result.trace[:most].T, color=FOUND, lw=0.8, alpha=max(0.15, 1 / np.sqrt(M)))
     ax.plot(t, result.trace.mean(0), color=KNOWN, lw=2, label=f"mean of {M} chains")
-    kept = result.diagnostics.get("kept_sweeps")
+    found = result.diagnostics.posterior
+    kept = found.kept_sweeps if isinstance(found, GibbsFacts) else None
     if kept is not None:
         ax.axvspan(times - kept - 0.5, times - 0.5, color=GREY, alpha=0.15, lw=0, label="kept")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))

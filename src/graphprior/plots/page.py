@@ -6,6 +6,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from graphprior.diagnosis.priors import weights_in_words
+from graphprior.evidence.precision import PrecisionFacts
 from graphprior.plots.graphs import layout, plot_graph, plot_known
 from graphprior.plots.pairs import plot_certainty, plot_probabilities, plot_reasons
 from graphprior.results.result import Result
@@ -31,16 +33,14 @@ def picture(model: Any) -> Figure:
 def _headline(result: Result) -> str:
     facts = result.diagnostics
     words = [
-        f"{facts['n']} variables, {facts['k']} observations, {facts['unknown_pairs']} unknown pairs"
+        f"{facts.observations.n} variables, {facts.observations.k} observations, "
+        f"{facts.unknown_pairs} unknown pairs"
     ]
     if len(result.samples):
         words.append(f"{len(result.samples)} graphs drawn")
-    if not facts.get("mle_exists", True):
+    if isinstance(facts.data, PrecisionFacts) and not facts.data.mle_exists:
         words.append("too few observations, covariance shrunk")
-    gain = facts["prior_gain"]
-    if gain is not None:
-        words.append(
-            f"the prior gains {gain['bits']:.2f} ± {gain['standard_error']:.2f} bits per pair over "
-            "the edge rate"
-        )
+    priors = weights_in_words(facts.prior_gains)
+    if priors is not None:
+        words.append(priors)
     return "; ".join(words)

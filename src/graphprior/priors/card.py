@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from torch import nn
@@ -58,6 +58,35 @@ def bits_without_data(card: Any) -> tuple[float, float] | None:
     found = [best.get(key) for key in keys] if isinstance(best, dict) else []
     numbers = [float(bits) for bits in found if isinstance(bits, int | float)]
     return (numbers[0], numbers[1]) if len(numbers) == 2 else None
+
+
+class HeldOutBits(NamedTuple):
+    """Bits per pair on graphs held out, half of the pairs unknown and no data.
+
+    ``error`` and ``gain_error`` are standard errors of ``bits`` and of the gain over the edge
+    rate; None where the card does not have them. ``start`` is for the prior that training
+    started from.
+    """
+
+    bits: float
+    rate: float
+    error: float | None
+    gain_error: float | None
+    start: float | None
+    graphs: int
+
+
+def held_out_bits(card: dict[str, Any]) -> HeldOutBits | None:
+    """How well a prior that was trained here predicts, and how sure that is; None without."""
+    found = bits_without_data(card)
+    validation = card.get("validation", {})
+    if found is None or "held_out" not in validation:
+        return None
+    cell = "unknown=0.5 no data"
+    errors = validation.get("standard_errors", {})
+    error, gain_error = errors.get(cell), errors.get(f"gain {cell}")
+    start = validation.get("start", {}).get(cell)
+    return HeldOutBits(*found, error, gain_error, start, validation["held_out"])
 
 
 def training_card(

@@ -1,10 +1,13 @@
 """Whether a prior fits: what it predicts of pairs whose value it was not shown.
 
-Where part of the graph is known, known pairs are hidden in turn and predicted
-from the rest, without data. Where nothing or only edges are known, the data's evidence about
-a pair is predicted from the evidence about the others. Either way the gain
-over the edge rate alone is in bits for each pair: what a prior of this kind is
-worth here. A prior that gains nothing does more harm than good.
+Where part of the graph is known, known pairs are hidden in turn and predicted from the rest,
+without data. The data's evidence about unknown pairs is predicted as well, from what is known and
+the evidence about the others. Both are code lengths: bits for each pair that a prior saves
+compared with the edge rate alone are what it is worth here.
+
+Where there are several priors, each is weighed by the total of what it saves. The total is a sum
+over pairs that happen to be there: weights are averaged over draws in which each pair counts more
+or less (the Bayesian bootstrap), so that few pairs do not decide between priors that are close.
 """
 
 from __future__ import annotations
@@ -15,32 +18,157 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from scipy.optimize import minimize_scalar
-from scipy.special import expit, logit
+from scipy.special import expit, logit, softmax
 
 from graphprior.evidence.evidence import Evidence
-from graphprior.graphs.matrices import pairs
-from graphprior.priors.protocol import EvidencePrior, ask
+from graphprior.graphs.matrices import pairs, vech
+from graphprior.priors.protocol import EvidencePrior, certain_log_odds
 from graphprior.types import Matrix, Vector
 
 FOLDS = 8
 FEWEST = 10
 FEWEST_ABSENT = 5
 LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of pairs
+BATCH_PAIRS = 1 << 16  # pairs of all folds that are asked at once
+DRAWS = 500  # of the weights of pairs
+OFFSET = 1.0  # log-odds by which unknown pairs may differ from known ones, before the data
 
 
 @dataclass(frozen=True)
 class PriorGain:
-    """Bits for each pair that a prior gains over the edge rate ``rate``, and at best if tempered.
+    """Bits for each pair that a prior gains over the edge rate ``rate``.
 
-    ``known`` tells whether known pairs were predicted, or the data's evidence.
+    ``known`` tells whether known pairs were predicted, or the data's evidence. ``weight`` is the
+    prior's share of the answer, 1 where it is not averaged with others.
     """
 
+    name: str
     bits: float
     standard_error: float
     pairs: int
     known: bool
     rate: float
-    temperature: float
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """Pairs that are hidden in turn: known ones, or the data's evidence about unknown ones.
+
+    ``own`` is the value of each pair, or its log Bayes factor; ``rounds`` are folds of them.
+    """
+
+    known: Matrix
+    told: Matrix
+    chosen: npt.NDArray[np.intp]
+    own: Vector
+    rate: float
+    are_known: bool
+    rounds: list[list[npt.NDArray[np.intp]]]
+
+    @property
+    def parts(self) -> list[npt.NDArray[np.intp]]:
+        """All folds of all rounds."""
+        return [part for folds in self.rounds for part in folds]
+
+    @property
+    def asked(self) -> npt.NDArray[np.intp]:
+        """Which of the chosen pairs each answer is about."""
+        return np.concatenate(self.parts)
+
+    def answers(self, prior: EvidencePrior, device: str | torch.device) -> Vector:
+        """The prior's log-odds of the pairs hidden in each fold, given all else: one batch."""
+        rows, cols = pairs(len(self.known))
+        ell = np.where(np.isnan(self.known), self.told, certain_log_odds(self.known))
+        at_once, said = max(1, BATCH_PAIRS // len(rows)), []
+        for first in range(0, len(self.parts), at_once):
+            some = self.parts[first : first + at_once]
+            batch = np.repeat(ell[None], len(some), axis=0)
+            for one, part in zip(batch, some, strict=True):
+                i, j = rows[self.chosen[part]], cols[self.chosen[part]]
+                one[i, j] = one[j, i] = 0.0
+            eta = prior.posterior_logits(torch.as_tensor(batch, device=device)).cpu().numpy()
+            said += [
+                eta[s][rows[self.chosen[part]], cols[self.chosen[part]]]
+                for s, part in enumerate(some)
+            ]
+        clipped: Vector = np.clip(np.concatenate(said), -30, 30)
+        return clipped
+
+    def nats(self, f: Vector) -> Vector:
+        """Log-probability of each value, or of each pair's evidence relative to no edge."""
+        own = self.own[self.asked]
+        if self.are_known:
+            gained: Vector = -np.logaddexp(0.0, np.where(own == 1, -f, f))
+        else:
+            p = expit(f)
+            gained = np.logaddexp(np.log1p(-p), np.log(p) + own)
+        return gained
+
+    def by_pair(self, each: Vector) -> Vector:
+        """The mean over the rounds that asked each pair."""
+        times = np.bincount(self.asked)
+        mean: Vector = np.bincount(self.asked, each)[times > 0] / times[times > 0]
+        return mean
+
+    def standard_error(self, each: Vector) -> float:
+        """Of the mean: the larger of what pairs and folds show, for pairs are not independent."""
+        by_pair, folds = self.by_pair(each), len(self.rounds[0])
+        of_pairs = by_pair.std(ddof=1) / np.sqrt(len(by_pair))
+        if folds < 2:
+            return float(of_pairs)
+        ends = np.cumsum([len(part) for part in self.parts])[:-1]
+        by_part = np.reshape([part.mean() for part in np.split(each, ends)], (-1, folds))
+        of_parts = np.sqrt(by_part.var(axis=1, ddof=1).mean() / folds)
+        return float(max(of_pairs, of_parts))
+
+
+@dataclass(frozen=True)
+class PriorCheck:
+    """What each prior gains, and its weight if all are averaged."""
+
+    gains: tuple[PriorGain, ...]
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Of the priors in their order."""
+        return tuple(gain.weight for gain in self.gains)
+
+
+def check_priors(
+    known: Matrix,
+    priors: dict[str, EvidencePrior | None],
+    evidence: Evidence | None,
+    rng: np.random.Generator,
+    by_value: bool = True,
+    device: str | torch.device = "cpu",
+) -> PriorCheck | None:
+    """What each of some priors is worth; None where there is nothing to check them on.
+
+    None as a prior are independent edges at the rate of the known pairs, or at that which the data
+    tell. ``by_value``: edges may be unknown more or less often than other pairs, so that each
+    prior may expect more or fewer of them among unknown pairs than it does by itself.
+    """
+    questions = _questions(known, evidence, rng)
+    if not questions:
+        return None
+    totals, found = [], []
+    for name, prior in priors.items():
+        scores = [_score(q, prior, by_value, device) for q in questions]
+        totals.append(
+            np.concatenate([q.by_pair(s) for q, s in zip(questions, scores, strict=True)])
+        )
+        told = questions[0]
+        gain = (scores[0] - _score(told, None, by_value, device)) / np.log(2)
+        found.append((name, float(told.by_pair(gain).mean()), told.standard_error(gain)))
+    weights = _weights(np.stack(totals), rng)
+    count = len(told.by_pair(gain))
+    return PriorCheck(
+        tuple(
+            PriorGain(name, bits, error, count, questions[0].are_known, questions[0].rate, float(w))
+            for (name, bits, error), w in zip(found, weights, strict=True)
+        )
+    )
 
 
 def check_prior(
@@ -50,40 +178,49 @@ def check_prior(
     rng: np.random.Generator,
     device: str | torch.device = "cpu",
 ) -> PriorGain | None:
-    """The gain on known pairs, or on the data if none are known; None where there is neither."""
+    """What one prior gains over the edge rate alone; None where there is nothing to check it on."""
+    found = check_priors(known, {"": prior}, evidence, rng, device=device)
+    return None if found is None else found.gains[0]
+
+
+def is_telling(known: Matrix) -> bool:
+    """Whether known pairs are enough to check a prior on, and more than a list of edges.
+
+    Edges that are listed because they are edges do not tell what is usual: they would make a
+    prior that calls every pair an edge the best there is.
+    """
+    rows, cols = pairs(len(known))
+    values = known[rows, cols]
+    return bool((~np.isnan(values)).sum() >= FEWEST and (values == 0).sum() >= FEWEST_ABSENT)
+
+
+def known_rate(known: Matrix) -> float:
+    """The share of edges among known pairs, never 0 or 1."""
+    rows, cols = pairs(len(known))
+    values = known[rows, cols]
+    return float(((values == 1).sum() + 0.5) / ((~np.isnan(values)).sum() + 1))
+
+
+def _questions(
+    known: Matrix, evidence: Evidence | None, rng: np.random.Generator
+) -> list[Questions]:
+    """What priors can be asked: known pairs first, then the data's evidence."""
     rows, cols = pairs(len(known))
     is_known = ~np.isnan(known[rows, cols])
-    # Edges that are listed because they are edges do not tell what is usual: they would make
-    # a prior that calls every pair an edge the best there is.
-    absent = known[rows, cols] == 0
-    on_known = bool(is_known.sum() >= FEWEST and absent.sum() >= FEWEST_ABSENT)
-    if on_known:
-        chosen, told = np.flatnonzero(is_known), np.zeros_like(known)
+    found, unknown = [], int((~is_known).sum())
+    if is_telling(known):
+        chosen = np.flatnonzero(is_known)
+        rounds = _folds(len(chosen), unknown, True, len(known), rng)
         own = known[rows, cols][chosen]
-        rate = float((own.sum() + 0.5) / (len(own) + 1))
-    elif evidence is not None and (~is_known).sum() >= FEWEST:
+        found.append(
+            Questions(known, np.zeros_like(known), chosen, own, known_rate(known), True, rounds)
+        )
+    if evidence is not None and unknown >= FEWEST:
         chosen, told = np.flatnonzero(~is_known), evidence.log_bf
+        rounds = _folds(len(chosen), unknown, False, len(known), rng)
         own = told[rows, cols][chosen]
-        rate = evidence.slab.rate
-    else:
-        return None
-    rounds = _folds(len(chosen), int((~is_known).sum()), on_known, len(known), rng)
-    parts = [part for folds in rounds for part in folds]
-    said = [_predict(known, prior, told, chosen[part], device) for part in parts]
-    asked, f = np.concatenate(parts), np.concatenate(said)
-    own = own[asked]
-    gain = _bits(logit(np.full(len(f), rate)), own, on_known) - _bits(f, own, on_known)
-    times = np.bincount(asked)
-    by_pair = np.bincount(asked, gain)[times > 0] / times[times > 0]
-    by_part = [part.mean() for part in np.split(gain, np.cumsum([len(p) for p in parts])[:-1])]
-    return PriorGain(
-        float(by_pair.mean()),
-        _standard_error(by_pair, np.reshape(by_part, (len(rounds), -1))),
-        len(by_pair),
-        on_known,
-        rate,
-        _temperature(f, own, on_known, rate),
-    )
+        found.append(Questions(known, told, chosen, own, evidence.slab.rate, False, rounds))
+    return found
 
 
 def _folds(
@@ -102,55 +239,36 @@ def _folds(
     return [[order[f * size : (f + 1) * size] for f in range(folds)] for order in orders]
 
 
-def _predict(
-    known: Matrix,
-    prior: EvidencePrior,
-    told: Matrix,
-    hidden: npt.NDArray[np.intp],
-    device: str | torch.device,
+def _score(
+    questions: Questions, prior: EvidencePrior | None, by_value: bool, device: str | torch.device
 ) -> Vector:
-    """The prior's log-odds of the hidden pairs, given all else."""
-    rows, cols = pairs(len(known))
-    i, j = rows[hidden], cols[hidden]
-    less, silent = known.copy(), told.copy()
-    less[i, j] = less[j, i] = np.nan
-    silent[i, j] = silent[j, i] = 0.0
-    said: Vector = ask(prior, less, silent, device)[i, j]
-    clipped: Vector = np.clip(said, -30, 30)
-    return clipped
+    """Nats of each answer of a prior; of the edge rate alone where there is none."""
+    if prior is None:
+        return questions.nats(np.full(len(questions.asked), logit(questions.rate)))
+    f = questions.answers(prior, device)
+    if by_value and not questions.are_known and len(questions.chosen) < len(vech(questions.known)):
+        f = f + _offset(questions, f)
+    return questions.nats(f)
 
 
-def _bits(f: Vector, own: Vector, on_known: bool) -> Vector:
-    """Code length of a pair's value, or of its evidence (relative to no edge), in bits."""
-    p = expit(f)
-    if on_known:
-        cost: Vector = np.logaddexp(0.0, np.where(own == 1, -f, f))
-    else:
-        cost = -np.logaddexp(np.log1p(-p), np.log(p) + own)
-    bits: Vector = cost / np.log(2)
-    return bits
+def _offset(questions: Questions, f: Vector) -> float:
+    """Log-odds that being unknown adds, as the data's evidence has it; the rate alone has its own.
 
-
-def _standard_error(by_pair: Vector, by_part: npt.NDArray[np.float64]) -> float:
-    """Of the mean: the larger of what pairs and what parts show, for pairs are not independent.
-
-    ``by_part`` has a row for each round, whose parts do not overlap.
+    Without it a prior would be blamed for what the choice of unknown pairs did.
     """
-    of_pairs = by_pair.std(ddof=1) / np.sqrt(len(by_pair))
-    folds = by_part.shape[1]
-    if folds < 2:
-        return float(of_pairs)
-    of_parts = np.sqrt(by_part.var(axis=1, ddof=1).mean() / folds)
-    return float(max(of_pairs, of_parts))
+
+    def cost(offset: float) -> float:
+        gained = questions.by_pair(questions.nats(f + offset)).sum()
+        return float(0.5 * (offset / OFFSET) ** 2 - gained)
+
+    return float(minimize_scalar(cost, bounds=(-4 * OFFSET, 4 * OFFSET), method="bounded").x)
 
 
-def _temperature(f: Vector, own: Vector, on_known: bool, rate: float) -> float:
-    """The share of the prior, in log-odds, that predicts best."""
-    usual = float(logit(rate))
-
-    def cost(t: float) -> float:
-        return float(_bits(t * f + (1 - t) * usual, own, on_known).mean())
-
-    best = minimize_scalar(cost, bounds=(0.0, 1.0), method="bounded")
-    ends = {0.0: cost(0.0), 1.0: cost(1.0), float(best.x): float(best.fun)}
-    return min(ends, key=lambda t: (ends[t], -t))
+def _weights(totals: Matrix, rng: np.random.Generator) -> Vector:
+    """Weights of priors whose log scores of each pair are ``totals`` (C, pairs)."""
+    if len(totals) == 1:
+        return np.ones(1)
+    count = totals.shape[1]
+    heard = rng.dirichlet(np.ones(count), DRAWS) * count
+    weights: Vector = softmax(totals @ heard.T, axis=0).mean(axis=1)
+    return weights

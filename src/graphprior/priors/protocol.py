@@ -41,11 +41,14 @@ class EvidencePrior(ABC):
 
     ``nodes`` is the number of nodes it is about, None where any number will do.
     ``allows_all_graphs`` is False where some graphs are impossible: pairs must
-    then be drawn one by one.
+    then be drawn one by one. ``is_learned`` is True where it was learned from examples, so that
+    it may not fit another graph. ``name`` is what it is called in words, None for its class.
     """
 
     nodes: int | None = None
     allows_all_graphs: bool = True
+    is_learned: bool = False
+    name: str | None = None
 
     @abstractmethod
     def posterior_logits(self, ell: Tensor) -> Tensor:

@@ -27,7 +27,12 @@ from graphprior.priors.networks.evidence_network import (
     EvidenceNetworkConfig,
     EvidenceNetworkPrior,
 )
-from graphprior.priors.training.training import TrainingConfig, TrainingState, new_state
+from graphprior.priors.training.training import (
+    OBJECTIVES,
+    TrainingConfig,
+    TrainingState,
+    new_state,
+)
 
 FORMAT = "graphprior"
 VERSION = "1"
@@ -132,6 +137,7 @@ def load_prior(name: str | Path) -> NetworkPrior:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise GraphPriorError(f"{path}: weights and header do not agree ({first})") from None
     prior.card = read_card(path) or None
+    prior.name = path.stem
     return prior
 
 
@@ -177,9 +183,30 @@ def read_card(name: str | Path) -> dict[str, Any]:
 
 
 def _identity(config: TrainingConfig) -> dict[str, Any]:
-    """The settings as JSON has them, the objective by name."""
+    """The settings as JSON has them, the objective by name; none that is None."""
     told: dict[str, Any] = json.loads(json.dumps(asdict(config)))
-    return {**told, "kind": config.objective.kind}
+    return {
+        **{name: value for name, value in told.items() if value is not None},
+        "kind": config.objective.kind,
+    }
+
+
+def checkpoint_settings(path: Path) -> tuple[TrainingConfig, str]:
+    """The settings of the training that a checkpoint is of, and the hash of its graphs."""
+    _, header = _read(path, "checkpoint")
+    try:
+        told = json.loads(header["config"])
+        objective = told.pop("objective")
+        kind: Callable[..., Any] = OBJECTIVES[told.pop("kind")]
+        network = type(kind().network)(**objective.pop("network"))
+        ranges = {k: tuple(v) if isinstance(v, list) else v for k, v in objective.items()}
+        config = TrainingConfig(**told, objective=kind(**ranges, network=network))
+        return config, header["data"]
+    except (KeyError, ValueError, TypeError, AttributeError) as error:
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise GraphPriorError(
+            f"{path}: its header is not one of a training ({first}); restart=True begins anew"
+        ) from None
 
 
 def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, data: str) -> None:
@@ -198,6 +225,7 @@ def save_checkpoint(path: Path, state: TrainingState, config: TrainingConfig, da
         "data": data,
         "step": str(state.step),
         "history": json.dumps(state.history),
+        "tried": json.dumps(state.tried),
     }
     write_whole(path, _safetensors({k: v.contiguous().clone() for k, v in tensors.items()}, header))
 
@@ -246,6 +274,7 @@ def _restore(
     state.optimizer.load_state_dict({"state": moments, "param_groups": adam["param_groups"]})
     state.step = int(header["step"])
     state.history = json.loads(header["history"])
+    state.tried = json.loads(header.get("tried", "{}"))
     return state
 
 

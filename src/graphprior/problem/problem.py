@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from graphprior.choices import Missing
 from graphprior.graphs.matrices import observed_mask, unknown_mask
 from graphprior.observations.moments import Moments
 from graphprior.observations.observations import Observations
@@ -34,7 +35,7 @@ class Problem:
         X: Any,
         known: Any = None,
         beliefs: Any = None,
-        missing: str = "refuse",
+        missing: str = Missing.REFUSE,
         time_series: bool = False,
         assume_centered: bool = False,
         unknown_at_random: bool = False,

@@ -12,11 +12,11 @@ def headline(result: Result) -> str:
     """What was asked and found."""
     facts, (found, _, _) = result.diagnostics, expected_errors(result)
     known = int(np.triu(result.known == 1).sum())
-    words = f"{facts['n']} variables, {facts['k']} observations. "
+    words = f"{facts.observations.n} variables, {facts.observations.k} observations. "
     words += f"{_count(known, 'edge')} known beforehand; "
-    if not facts["unknown_pairs"]:
+    if not facts.unknown_pairs:
         return words + "nothing was unknown."
-    unknown = _count(facts["unknown_pairs"], "unknown pair")
+    unknown = _count(facts.unknown_pairs, "unknown pair")
     return words + f"of {unknown}, {found} judged to be {_edge(found)}."
 
 
@@ -25,9 +25,9 @@ def tiles(result: Result) -> list[tuple[str, str]]:
     facts, (found, false, _) = result.diagnostics, expected_errors(result)
     weak = sum(check.level == "weak" for check in checks(result))
     return [
-        (str(facts["n"]), "variables"),
-        (str(facts["k"]), "observations"),
-        (f"{facts['unknown_pairs']:,}", "pairs unknown"),
+        (str(facts.observations.n), "variables"),
+        (str(facts.observations.k), "observations"),
+        (f"{facts.unknown_pairs:,}", "pairs unknown"),
         (str(found), "edges found"),
         (f"{false:.1f}", "expected false"),
         (str(weak), "weak point" if weak == 1 else "weak points"),

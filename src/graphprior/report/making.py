@@ -34,7 +34,7 @@ def groups(result: Result) -> list[tuple[str, list[tuple[str, str]]]]:
         ("Inputs (SHA-256)", run.pop("inputs", {})),
         ("Versions", run.pop("versions", {"graphprior": _release(result)})),
         ("Machine", run.pop("machine", {})),
-        ("Diagnostics", result.diagnostics),
+        ("Diagnostics", result.diagnostics.to_dict()),
         ("Prior's card", _short_card(result.card)),
     ]
     first = [("Run", run)] if run else []

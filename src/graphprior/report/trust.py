@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from graphprior.diagnosis.priors import weights_in_words
 from graphprior.diagnosis.self_check import TRUSTED, UNTOLD
+from graphprior.engines.facts import GibbsFacts, LangevinFacts
+from graphprior.evidence.precision import PrecisionFacts
 from graphprior.priors.card import bits_without_data, card_sizes
 from graphprior.priors.training.training import OBJECTIVES
 from graphprior.results.result import Result
@@ -50,7 +53,7 @@ def correlation_error(result: Result) -> float:
     That of a pair is (1 - r^2) / sqrt(k - c) in a clique of c variables, and no clique has more
     than the largest degree and one. Infinite where observations are too few to tell.
     """
-    k = result.diagnostics.get("least_k", result.diagnostics["k"])
+    k = result.diagnostics.observations.least_k
     spare = k - result.adjacency.sum(axis=0).max() - 1
     return float(1 / np.sqrt(spare)) if spare >= 1 else np.inf
 
@@ -76,21 +79,21 @@ def _found_edges(result: Result) -> Iterator[Check]:
 
 
 def _observations(result: Result) -> Iterator[Check]:
-    facts, title = result.diagnostics, "Observations"
-    k, n = facts["k"], facts["n"]
-    words = f"{k} observations of {n} variables, {k / n:.1f} for each."
-    is_series = bool(facts.get("time_series"))
-    if facts.get("missing_entries") or is_series:
-        k = facts["effective_k"]
+    facts, title = result.diagnostics.observations, "Observations"
+    k, n = float(facts.k), facts.n
+    words = f"{facts.k} observations of {n} variables, {k / n:.1f} for each."
+    is_series = facts.time_series
+    if facts.missing_entries or is_series:
+        k = facts.effective_k
         why = "As a series" if is_series else "With what is missing"
         words += f" {why} they are worth {k:.1f} {'independent' if is_series else 'complete'} ones."
-    if facts["likelihood"] is None:
+    if result.diagnostics.likelihood is None:
         yield Check("note", title, words + " The data were not asked: the prior alone.")
         return
     order, few = _rows_depend(result), k <= n
     if order:
         words += " Each depends on those near it in the table: see the warning."
-    if few and facts["k"] > n:
+    if few and facts.k > n:
         words += " That is fewer than there are variables, so the answer leans on assumptions."
     elif few:
         words += (
@@ -104,11 +107,11 @@ def _observations(result: Result) -> Iterator[Check]:
 def _rows_depend(result: Result) -> bool:
     """Rows depend on those near them, and each was counted all the same."""
     facts = result.diagnostics
-    return bool(facts.get("row_order")) and not facts.get("time_series")
+    return facts.row_order is not None and not facts.observations.time_series
 
 
 def _prior_fit(result: Result) -> Iterator[Check]:
-    gain = result.diagnostics["prior_gain"]
+    gain = result.diagnostics.prior_gain
     if gain is None:
         words = "There were too few pairs to check the prior on"
         if result.card is None:
@@ -117,20 +120,20 @@ def _prior_fit(result: Result) -> Iterator[Check]:
             words = "This kind of prior gives scores and cannot be asked for a prediction"
         yield Check("note", "Fit of the prior", words + "; its fit is not measured.")
         return
-    bits, error = gain["bits"], gain["standard_error"]
-    what = "known pairs that were hidden from it" if gain["known"] else "pairs' evidence"
-    words = (
-        f"On {gain['pairs']} {what} it gains {bits:.3f} ± {error:.3f} (s.e.) bits per pair "
-        "over the edge rate alone"
-    )
+    gains = result.diagnostics.prior_gains or (gain,)
+    told = weights_in_words(gains) or ""
+    words = told[:1].upper() + told[1:]
+    bits, error, title = gain.bits, gain.standard_error, "Fit of the prior"
     if bits > 2 * error:
-        yield Check("good", "Fit of the prior", words + ": it knows graphs like this one.")
+        yield Check("good", title, words + ". It knows graphs like this one.")
+    elif len(gains) > 1:  # averaged by what they are worth, so that what does not fit costs little
+        yield Check("note", title, words + ". A prior with little weight changes little.")
     elif bits > 0:
-        yield Check("weak", "Fit of the prior", words + ": weak, no gain is as likely.")
+        yield Check("weak", title, words + ". That is weak: no gain is as likely.")
     elif bits > -error:
-        yield Check("weak", "Fit of the prior", words + ": it does not help here.")
+        yield Check("weak", title, words + ". It does not help here.")
     else:
-        yield Check("weak", "Fit of the prior", words + ": it does not fit this problem.")
+        yield Check("weak", title, words + ". It does not fit this problem.")
 
 
 def _prior_card(result: Result) -> Iterator[Check]:
@@ -185,8 +188,8 @@ def _validation(card: dict[str, Any]) -> str:
 
 
 def _draws(result: Result) -> Iterator[Check]:
-    facts, M = result.diagnostics, len(result.samples)
-    if not facts.get("unknown_pairs", 1):
+    found, M = result.diagnostics.posterior, len(result.samples)
+    if not result.diagnostics.unknown_pairs:
         return
     if M == 0:
         yield Check(
@@ -196,12 +199,12 @@ def _draws(result: Result) -> Iterator[Check]:
             "bounds from drawing. Engine gibbs draws graphs, and checks this answer.",
         )
         return
-    r_hat, ess = facts.get("r_hat"), facts.get("ess")
+    r_hat, ess = (found.r_hat, found.ess) if isinstance(found, GibbsFacts) else (None, None)
     words = f"{M} graph{'s' * (M > 1)} drawn"
     if r_hat is None or ess is None:
         few = M < FEW
         tail = ": a probability is known only to the width of its bounds." if few else "."
-        if "r_hat" in facts:  # engine gibbs
+        if isinstance(found, GibbsFacts):
             tail += (
                 " R-hat was not measured: it takes several chains that keep at least ten sweeps "
                 "(in Python, engine=Gibbs(sweeps=Sweeps(burn_in=5, keep=100)))."
@@ -238,7 +241,7 @@ def _values(result: Result) -> Check:
 
 def _precision(result: Result) -> Iterator[Check]:
     facts = result.diagnostics
-    shrunk = facts["precision_shrinkage"]
+    shrunk = facts.precision_shrinkage
     if shrunk > 0:
         yield Check(
             "weak",
@@ -249,14 +252,15 @@ def _precision(result: Result) -> Iterator[Check]:
         )
     else:
         yield _values(result)
-    if facts.get("mle_exists") is False:
+    if isinstance(facts.data, PrecisionFacts) and not facts.data.mle_exists:
         yield Check(
             "weak",
             "Likelihood",
             "With all unknown pairs free the maximum likelihood estimate does not exist; the "
-            f"covariance was shrunk by {facts['shrinkage']:.2f}.",
+            f"covariance was shrunk by {facts.data.shrinkage:.2f}.",
         )
-    share = facts.get("indefinite_share", 0.0)
+    found = facts.posterior
+    share = found.indefinite_share if isinstance(found, LangevinFacts) else 0.0
     if share > 0:
         words = f"Theta was indefinite in {share:.0%} of the chains' steps"
         yield Check("note", "Steps of the chains", words + ", most of them while noise is large.")

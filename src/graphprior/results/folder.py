@@ -25,16 +25,14 @@ from graphprior.diagnosis.self_check import SelfCheck
 from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
 from graphprior.io.safe import read_arrays, read_json
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.results.result import Result
 from graphprior.results.summaries import default_answers
 
 ARRAYS = (
     "known", "edge_probabilities", "edge_intervals", "adjacency", "precision", "samples",
 )  # fmt: skip
-FACTS = ("diagnostics", "notes", "card")
-DIAGNOSTICS = (
-    "likelihood", "engine", "n", "k", "unknown_pairs", "prior_gain", "precision_shrinkage",
-)  # fmt: skip
+BESIDE = ("notes", "card")  # of run.json
 CHECK = "check.json"  # there after a self-check
 OBJECTS = ("arguments", "inputs", "versions", "machine")  # of run.json, where they are there
 
@@ -82,7 +80,8 @@ def write_result(folder: Path, result: Result) -> None:
     if answers:
         table = pd.concat(answers, ignore_index=True)
         table.to_csv(folder / "answers.csv", index=False, float_format="%.6g")
-    content = {**result.run, **{name: getattr(result, name) for name in FACTS}}
+    told = {name: getattr(result, name) for name in BESIDE}
+    content = {**result.run, "diagnostics": result.diagnostics.to_dict(), **told}
     (folder / "run.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     if result.self_check is not None:
         (folder / CHECK).write_bytes(check_json(result.self_check))
@@ -136,7 +135,8 @@ def _read_check(path: Path) -> SelfCheck | None:
 
 def _read(folder: Path) -> Result:
     run = read_json(folder / "run.json")
-    facts = {name: run.pop(name) for name in FACTS}
+    diagnostics = Diagnostics.from_dict(run.pop("diagnostics"))
+    beside = {name: run.pop(name) for name in BESIDE}
     for name in OBJECTS:
         if not isinstance(run.get(name, {}), dict):
             raise ValueError(f"{name} of run.json is no object")
@@ -147,12 +147,16 @@ def _read(folder: Path) -> Result:
     told = parts["prior"] in file
     reasons = Reasons(**{name: file[key] for name, key in parts.items()}) if told else None
     _check_arrays(arrays | ({} if reasons is None else reasons._asdict()), len(names))
-    _check_facts(facts)
-    facts["notes"] = tuple(facts["notes"])
+    if not isinstance(beside["notes"], list) or not isinstance(beside["card"], dict | None):
+        raise ValueError("notes are no list, or the card is no object")
+    beside["notes"] = tuple(beside["notes"])
     trace = file["trace"]
     if trace.ndim != 2 or trace.dtype.kind not in "fiub":
         raise ValueError(f"trace is {trace.dtype} {trace.shape}: expected chains by sweeps")
-    return Result(names=names, reasons=reasons, run=run, trace=trace, **arrays, **facts)
+    return Result(
+        names=names, reasons=reasons, diagnostics=diagnostics, run=run, trace=trace, **arrays,
+        **beside,
+    )  # fmt: skip
 
 
 def _check_arrays(arrays: dict[str, Any], n: int) -> None:
@@ -164,15 +168,3 @@ def _check_arrays(arrays: dict[str, Any], n: int) -> None:
             raise ValueError(f"{name} is {array.dtype} {array.shape} for {n} variables")
     if len(arrays["edge_intervals"]) != 2:
         raise ValueError("edge_intervals are not a low and a high one")
-
-
-def _check_facts(facts: dict[str, Any]) -> None:
-    """What run.json tells has the form that a report reads."""
-    told = facts["diagnostics"]
-    if not isinstance(told, dict) or not isinstance(told["threshold"], float | int):
-        raise ValueError("diagnostics without a threshold")
-    lacking = {*DIAGNOSTICS} - told.keys()
-    if lacking:
-        raise ValueError(f"diagnostics without {', '.join(sorted(lacking))}")
-    if not isinstance(facts["notes"], list) or not isinstance(facts["card"], dict | None):
-        raise ValueError("notes are no list, or the card is no object")

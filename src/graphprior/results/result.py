@@ -18,6 +18,7 @@ from graphprior.gaussian.linalg import partial_correlations
 from graphprior.graphs.convert import as_arviz, as_igraph, as_networkx
 from graphprior.graphs.layout import places
 from graphprior.graphs.matrices import observed_mask, pairs, unknown_mask
+from graphprior.results.diagnostics import Diagnostics
 from graphprior.types import Mask, Matrix
 
 
@@ -38,7 +39,7 @@ class Result:
     precision: Matrix
     samples: npt.NDArray[np.uint8]
     reasons: Reasons | None
-    diagnostics: dict[str, Any]
+    diagnostics: Diagnostics
     notes: tuple[str, ...] = ()
     card: dict[str, Any] | None = None
     run: dict[str, Any] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Result:
     @property
     def threshold(self) -> float:
         """The probability at which a pair is reported as an edge."""
-        return float(self.diagnostics["threshold"])
+        return float(self.diagnostics.threshold)
 
     @property
     def partial_correlations(self) -> Matrix:
@@ -91,7 +92,7 @@ class Result:
     @property
     def meaning(self) -> str:
         """What the numbers are: with the plug-in likelihood a share of draws, no probability."""
-        if self.diagnostics["likelihood"] == "plug-in":
+        if self.diagnostics.is_plugged_in:
             return "share of the drawn graphs that have the edge"
         return "probability of an edge"
 

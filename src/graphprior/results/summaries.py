@@ -115,7 +115,7 @@ def _with_samples(model: Any) -> Result:
     result = Result.of(model)
     if not len(result.samples):
         raise GraphPriorError(
-            f"engine {result.diagnostics['engine']!r} draws no graphs to ask: use "
+            f"engine {result.diagnostics.engine!r} draws no graphs to ask: use "
             "engine=Gibbs(draws=100); expected_degrees needs none"
         )
     return result
@@ -133,7 +133,7 @@ def _weaknesses(result: Result, table: pd.DataFrame, level: float) -> list[str]:
     for name, draws in table.groupby("quantity", sort=False)["draws"].min().items():
         if draws < M:
             words.append(f"{name!r} is nan in {M - draws} of {M} draws: they are left out")
-    fixed = result.diagnostics.get("fixed_by_bootstrap", 0)
+    fixed = result.diagnostics.fixed_by_bootstrap
     if fixed:
         words.append(
             f"the bootstrap fixed {fixed} pairs before any graph was drawn: intervals take them "

@@ -10,6 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 import graphprior.engines.langevin as engines
+from graphprior.choices import Use
 from graphprior.engines.bootstrap import bootstrapped_glasso, fix_edges
 from graphprior.estimator import PartialGGM
 from graphprior.observations.moments import sample_covariance
@@ -24,7 +25,7 @@ from graphprior.types import Vector
 M = 10
 Variant = Literal["LPost", "LPr", "LL"]
 # The paper's words for what is followed.
-USE = {"LPost": "both", "LPr": "prior", "LL": "data"}
+USE = {"LPost": Use.BOTH, "LPr": Use.PRIOR, "LL": Use.DATA}
 # Sizes of training sets in the ERGM figure.
 TRAINING_SETS = (250, 300, 500, 1000)
 

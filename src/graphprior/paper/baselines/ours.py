@@ -35,7 +35,11 @@ class Ours:
     def __call__(self, problem: Problem, rng: np.random.Generator) -> Vector:
         """Posterior probabilities on the unknown pairs."""
         model = PartialGGM(
-            prior_once(self.prior), engine=self._engine(), use=USE[self.variant], random_state=rng
+            prior_once(self.prior),
+            engine=self._engine(),
+            use=USE[self.variant],
+            prior_weight="full",
+            random_state=rng,
         ).fit(problem.X, known=problem.known)
         return on_unknown(model.edge_probabilities_, problem.U)
 

@@ -97,7 +97,9 @@ class Illustration:
                 prior_once(self.spec.priors["edp-gnn"]),
                 engine=Langevin(schedule=Schedule.linear(T=T), bootstrap=None),
             ),
-            "gibbs": PartialGGM(prior_once(self.spec.priors["evidence"]), engine="gibbs"),
+            "gibbs": PartialGGM(
+                prior_once(self.spec.priors["evidence"]), engine="gibbs", prior_weight="full"
+            ),
         }  # fmt: skip
         for name, model in made.items():
             model.set_params(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from graphprior.priors.general.chances import Adjacency, Draws, independent, log_uniform
@@ -81,7 +83,7 @@ def tree_with_rings(rng: Draws, n: int) -> Adjacency:
 
 def _walk(A: Adjacency, places: list[int]) -> None:
     """Edges from each place to the next, to make a chain, or a ring where it ends as it began."""
-    for i, j in zip(places, places[1:], strict=False):
+    for i, j in pairwise(places):
         _link(A, i, j)
 
 
@@ -129,7 +131,7 @@ def closed_triangles(rng: Draws, n: int) -> Adjacency:
 
 
 def spread_lines(rng: Draws, n: int) -> Adjacency:
-    """Places in a plane joined by the shortest tree, and then by some of the next shortest lines."""
+    """Places in a plane joined by the shortest tree and some of the next shortest lines."""
     places = rng.random((n, 2))
     apart = ((places[:, None] - places[None]) ** 2).sum(2)
     A, inside = np.zeros((n, n), bool), np.zeros(n, bool)

@@ -251,6 +251,7 @@ class EDPGNNPrior:
     """
 
     kind = "edp-gnn"
+    name: str | None = None
 
     def __init__(self, network: EDPGNN, card: dict[str, Any] | None = None) -> None:
         self.network = network.eval()

@@ -170,6 +170,7 @@ class EvidenceNetworkPrior(EvidencePrior):
     """A trained evidence network as a prior."""
 
     kind = "evidence"
+    is_learned = True
 
     def __init__(self, network: EvidenceNetwork, card: dict[str, Any] | None = None) -> None:
         self.network = network.eval()

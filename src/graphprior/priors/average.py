@@ -1,0 +1,79 @@
+"""Several priors at once, each heard by its weight.
+
+A prior is a hypothesis about what graphs look like. Where several are at hand, the answer is the
+mean of theirs, with weights from how well each predicts what it is not shown (`fit_check`). One
+that does not fit then costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from graphprior.errors import GraphPriorError
+from graphprior.priors.protocol import EvidencePrior
+
+NEGLIGIBLE = 0.01  # a weight below it is not worth a pass
+
+
+def mean_log_odds(each: Tensor, weights: Sequence[float]) -> Tensor:
+    """Log-odds of the weighted mean of probabilities with log-odds ``each`` (C, ...)."""
+    log_w = torch.as_tensor(np.log(weights)).to(each).view(-1, *[1] * (each.dim() - 1))
+    yes = torch.logsumexp(log_w + logsigmoid(each), 0)
+    no = torch.logsumexp(log_w + logsigmoid(-each), 0)
+    return yes - no
+
+
+class AveragedPrior(EvidencePrior):
+    """The mean of the probabilities that several priors give."""
+
+    def __init__(self, priors: Sequence[EvidencePrior], weights: Sequence[float]) -> None:
+        if not len(priors) or len(priors) != len(weights):
+            raise GraphPriorError(
+                f"{len(priors)} priors and {len(weights)} weights: expected one weight for each"
+            )
+        if min(weights) <= 0 or not np.isclose(sum(weights), 1):
+            raise GraphPriorError(
+                f"weights {list(weights)}: expected positive numbers that sum to 1"
+            )
+        self.priors = tuple(priors)
+        self.weights = tuple(float(w) for w in weights)
+        self.nodes = next((p.nodes for p in priors if p.nodes is not None), None)
+        self.allows_all_graphs = any(p.allows_all_graphs for p in priors)
+
+    @classmethod
+    def of(cls, priors: Sequence[EvidencePrior], weights: Sequence[float]) -> EvidencePrior:
+        """The average without what weighs next to nothing; the prior itself where one is left."""
+        kept = [(p, w) for p, w in zip(priors, weights, strict=True) if w >= NEGLIGIBLE]
+        if len(kept) == 1:
+            return kept[0][0]
+        total = sum(w for _, w in kept)
+        return cls([p for p, _ in kept], [w / total for _, w in kept])
+
+    def posterior_logits(self, ell: Tensor) -> Tensor:
+        """Log-odds of the mean probability; known pairs stay known."""
+        each = torch.stack([prior.posterior_logits(ell) for prior in self.priors])
+        return torch.where(ell.isinf(), ell, mean_log_odds(each, self.weights))
+
+    def share_out(self, count: int, rng: np.random.Generator) -> list[int]:
+        """How many of ``count`` chains each prior gets: its share, rounded at random."""
+        ends = np.cumsum([0.0, *self.weights]) * count + rng.random()
+        ends[-1] = ends[0] + count
+        shares: list[int] = np.diff(np.floor(ends + 1e-9)).astype(int).tolist()
+        return shares
+
+    def memory(self, n: int, M: int) -> int:
+        """What the largest needs, and the answers of all."""
+        own = super().memory(n, M)
+        return max(p.memory(n, M) for p in self.priors) + len(self.priors) * own
+
+
+def parts_of(prior: EvidencePrior) -> tuple[tuple[EvidencePrior, float], ...]:
+    """The priors that are averaged, with their weights; one prior alone weighs 1."""
+    if isinstance(prior, AveragedPrior):
+        return tuple(zip(prior.priors, prior.weights, strict=True))
+    return ((prior, 1.0),)

@@ -1,0 +1,174 @@
+import numpy as np
+import pytest
+import torch
+from scipy.special import expit, logit
+
+from enumeration import random_prior
+from graphprior import PartialGGM
+from graphprior.errors import GraphPriorError
+from graphprior.graphs.matrices import nothing_known, unvech, vech
+from graphprior.priors.average import AveragedPrior, mean_log_odds
+from graphprior.priors.exact import FiniteGraphs, IndependentEdges, LearnedRate
+from graphprior.priors.load import AUTO, GENERAL, INDEPENDENT, resolve_priors
+from graphprior.problem.problem import Problem
+
+PATH = unvech(np.array([1.0, 0, 0, 1, 0, 1]))
+
+
+def some_evidence(rng, batch=3, n=4):
+    """Evidence about all pairs, some of it certain, some nothing."""
+    ell = unvech(rng.normal(0, 2, (batch, n * (n - 1) // 2)))
+    ell[:, 0, 1] = ell[:, 1, 0] = np.inf
+    ell[1:, 2, 3] = ell[1:, 3, 2] = -np.inf
+    ell[:, 0, 2] = ell[:, 2, 0] = 0.0
+    return torch.as_tensor(ell)
+
+
+def off_diagonal(eta):
+    return eta[..., ~torch.eye(eta.shape[-1], dtype=torch.bool)]
+
+
+def test_probabilities_are_the_weighted_mean(rng):
+    priors, weights, ell = (
+        [random_prior(rng) for _ in range(3)],
+        (0.5, 0.3, 0.2),
+        some_evidence(rng),
+    )
+    found = AveragedPrior(priors, weights).posterior_logits(ell)
+    each = [prior.posterior_logits(ell).sigmoid() for prior in priors]
+    expected = sum(w * p for w, p in zip(weights, each, strict=True))
+    torch.testing.assert_close(off_diagonal(found).sigmoid(), off_diagonal(expected))
+
+
+def test_of_one_prior_it_is_that_prior(rng):
+    prior, ell = random_prior(rng), some_evidence(rng)
+    found = AveragedPrior([prior], [1.0]).posterior_logits(ell)
+    torch.testing.assert_close(off_diagonal(found), off_diagonal(prior.posterior_logits(ell)))
+
+
+def test_large_log_odds_keep_their_digits():
+    """No probability is rounded to 0 or 1: far out the likeliest times its weight is left."""
+    each = torch.tensor([[60.0], [-60.0]], dtype=torch.float64)
+    assert float(mean_log_odds(each, (0.25, 0.75))) == pytest.approx(logit(0.25))
+    both = torch.tensor([[-500.0], [-900.0]], dtype=torch.float64)
+    assert float(mean_log_odds(both, (0.25, 0.75))) == pytest.approx(-500 + np.log(0.25))
+
+
+def test_what_is_known_stays_known(rng):
+    ell = some_evidence(rng)
+    found = AveragedPrior([random_prior(rng), IndependentEdges(0.3)], (0.4, 0.6)).posterior_logits(
+        ell
+    )
+    assert torch.equal(found[ell.isinf()], ell[ell.isinf()])
+    assert torch.equal(found, found.mT)
+    assert off_diagonal(found)[~off_diagonal(ell).isinf()].isfinite().all()
+
+
+def test_graphs_that_one_prior_forbids_are_as_likely_as_the_others_say():
+    """The path is certain of the third edge; the other halves what is left."""
+    paths = FiniteGraphs.up_to_relabelling([PATH])
+    ell = torch.zeros(4, 4, dtype=torch.float64)
+    for i, j in ((0, 1), (1, 2)):  # a third edge at 1 is no path
+        ell[i, j] = ell[j, i] = torch.inf
+    found = AveragedPrior([paths, IndependentEdges(0.3)], (0.5, 0.5))
+    assert float(found.posterior_logits(ell)[1, 3].sigmoid()) == pytest.approx(0.15)
+    assert found.nodes == 4
+    assert found.allows_all_graphs
+    assert not AveragedPrior([paths], [1.0]).allows_all_graphs
+
+
+def test_a_batch_equals_its_parts(rng):
+    ell = some_evidence(rng, 5)
+    prior = AveragedPrior([random_prior(rng), IndependentEdges(0.2)], (0.6, 0.4))
+    whole = prior.posterior_logits(ell)
+    for own, expected in zip(ell, whole, strict=True):
+        torch.testing.assert_close(prior.posterior_logits(own), expected)
+
+
+def test_chains_are_shared_out_by_weight(rng):
+    """Each prior has its share, rounded to a neighbouring number, and on average exactly that."""
+    weights = (0.62, 0.33, 0.05)
+    prior = AveragedPrior([IndependentEdges(p) for p in (0.1, 0.2, 0.3)], weights)
+    shares = np.array([prior.share_out(10, rng) for _ in range(4000)])
+    assert (shares.sum(1) == 10).all()
+    assert (np.abs(shares - 10 * np.array(weights)) < 1).all()
+    error = shares.std(0) / np.sqrt(len(shares))
+    assert (np.abs(shares.mean(0) - 10 * np.array(weights)) < 4 * error + 1e-9).all()
+
+
+def test_what_weighs_next_to_nothing_is_left_out():
+    one, two = IndependentEdges(0.1), IndependentEdges(0.4)
+    assert AveragedPrior.of([one, two], (0.995, 0.005)) is one
+    kept = AveragedPrior.of([one, two, two], (0.6, 0.395, 0.005))
+    assert kept.weights == pytest.approx((0.6 / 0.995, 0.395 / 0.995))
+
+
+@pytest.mark.parametrize("weights", [(0.5,), (0.5, 0.6), (1.0, 0.0), (-0.5, 1.5)])
+def test_weights_that_make_no_sense_are_refused(weights):
+    with pytest.raises(GraphPriorError, match="weight"):
+        AveragedPrior([IndependentEdges(0.1), IndependentEdges(0.4)], weights)
+
+
+def problem(n=6):
+    return Problem.create(np.random.default_rng(0).standard_normal((30, n)))
+
+
+@pytest.mark.parametrize(
+    ("prior", "guarded", "names"),
+    [
+        (AUTO, True, [GENERAL, INDEPENDENT]),
+        (AUTO, False, [GENERAL, INDEPENDENT]),
+        (GENERAL, False, [GENERAL]),
+        (None, True, [INDEPENDENT]),
+        ("none", True, [INDEPENDENT]),
+        ("egonets", True, ["egonets", INDEPENDENT]),
+        ("egonets", False, ["egonets"]),
+        (["egonets", None, "grids"], True, ["egonets", INDEPENDENT, "grids"]),
+        (["egonets", "grids"], True, ["egonets", "grids", INDEPENDENT]),
+        (["egonets", "grids"], False, ["egonets", "grids"]),
+        (IndependentEdges(0.2), True, ["IndependentEdges"]),
+        ([IndependentEdges(0.2), IndependentEdges(0.4)], True,
+         ["IndependentEdges", "IndependentEdges 2"]),
+    ],
+)  # fmt: skip
+def test_which_priors_are_averaged(prior, guarded, names):
+    assert list(resolve_priors(prior, problem(), None, guarded)) == names
+
+
+def test_with_a_density_edges_are_independent():
+    found = resolve_priors(AUTO, problem(), 0.3)
+    assert list(found) == [INDEPENDENT]
+    assert not isinstance(found[INDEPENDENT], LearnedRate)
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        ([], "empty list"),
+        (["egonets", "egonets"], "listed twice"),
+        ([None, "none"], "listed twice"),
+        (["egonets", "egonets-edp-gnn"], "gives scores only"),
+        ([object()], "expected 'auto', None"),
+    ],
+)
+def test_lists_that_make_no_sense_are_refused(prior, words):
+    with pytest.raises(GraphPriorError, match=words):
+        resolve_priors(prior, problem())
+
+
+@pytest.mark.parametrize("engine", ["direct", "gibbs"])
+def test_on_silent_data_the_answer_is_the_mean_of_what_each_says(engine):
+    """Without data each prior answers by itself; both engines agree with their weighted mean."""
+    known = nothing_known(5)
+    known[0, 1] = known[1, 0] = 1.0
+    priors = [IndependentEdges(0.1), IndependentEdges(0.7)]
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    model = PartialGGM(priors, engine=engine, use="prior", unknown_at_random=True, random_state=0)
+    with pytest.warns(UserWarning, match="too little to check"):
+        model.fit(X, known=known)
+    p = vech(model.edge_probabilities_)[1:]
+    if engine == "direct":
+        np.testing.assert_allclose(p, 0.4)
+    else:
+        np.testing.assert_allclose(p, 0.4, atol=1e-9)  # ten chains: five of each
+    assert expit(vech(model.reasons_.posterior))[1:] == pytest.approx(0.4)

@@ -58,8 +58,8 @@ def solve(modules: dict[str, str], short: bool = False) -> Solved:
         for words, fixed in (("estimated", None), ("told", told))[: 1 if short else 2]:
             evidence = parts["evidence"].data_evidence(problem, fixed=fixed)
             usual = np.log(rate / (1 - rate))
-            one, _ = reason(problem.known, prior, evidence, 1, True)
-            each = [evidence.log_bf + usual, one.posterior]
+            one = reason(problem.known, prior, evidence, 1, True)[0].posterior
+            each = [evidence.log_bf + usual, one]
             if not short:
                 each.append(reason(problem.known, prior, evidence)[0].posterior)
             for stage, log_odds in zip(STAGES, each, strict=False):

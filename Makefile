@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test lint docs clean figures figures-quick screenshots browser
+.PHONY: demo test test-fast lint docs clean figures figures-quick screenshots browser
 
 FIGURES = grids-10 grids-20 ba-10 egonets-50 egonets-full egonets-sweep ergm lambda-tuning illustration
 JOBS ?= 2
@@ -15,6 +15,10 @@ demo: $(VENV)/.package
 
 test: $(VENV)/.developer browser
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile
+
+# Laws that need neither a browser nor processes of their own, and not seconds: below 90 seconds.
+test-fast: $(VENV)/.developer
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "not slow"
 
 # The report is tested in a real browser; where there is none and apt can bring it, it does.
 ROOT = $(shell test "$$(id -u)" = 0 || echo sudo)

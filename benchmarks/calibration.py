@@ -55,6 +55,7 @@ from graphprior.batch.work import Journal, Place, do, journal
 from graphprior.io.atomic import write_whole
 from graphprior.io.provenance import machine, versions
 from graphprior.paper.datasets import data_folder
+from graphprior.paper.experiments.folder import save_figure
 from graphprior.plots import plot_bins
 from graphprior.results.metrics import reliability
 from graphprior.types import Matrix
@@ -334,7 +335,7 @@ def write(out: Path, found: Found, facts: Row) -> list[str]:
     for name, text in texts.items():
         content = text.encode()
         write_whole(out / name, compress(content, mtime=0) if name.endswith(".gz") else content)
-    picture(found).savefig(out / "reliability.png", dpi=110)
+    save_figure(out / "reliability.png", picture(found))
     return lines
 
 

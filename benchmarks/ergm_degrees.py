@@ -13,6 +13,7 @@ from record import commit
 from graphprior.graphs.matrices import vech
 from graphprior.graphs.statistics import degree_histogram
 from graphprior.paper.datasets import ergm_graphs
+from graphprior.paper.experiments.folder import save_figure
 
 OUT = Path(__file__).parent.parent / "results" / "ergm-degrees"
 
@@ -43,7 +44,7 @@ def main(count: int = 200, seed: int = 0) -> None:
     ax.set_xlabel("degree")
     ax.set_ylabel("share of nodes")
     ax.legend(fontsize=8)
-    figure.savefig(OUT / "degrees.png", dpi=110)
+    save_figure(OUT / "degrees.png", figure)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ with data (an estimate has .2 of the variance of an edge's strength): of the den
 graphs, of the shipped prior `general` as it is, of the prior that was trained, and for molecules
 of the shipped prior that learned from 3000 graphs for 15 minutes. The time is CPU time of one
 core and includes the choice of what to start from. Threads and molecules have test sets; of the
-regulatory networks a fifth is set aside. The training graphs are drawn at random. With --families
-the rows of other families stay as they are.
+regulatory networks a fifth is set aside. The training graphs are drawn at random. A run that was
+stopped goes on with --resume.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ from graphprior.types import Matrix
 
 FAMILIES = ("molecules", "threads", "regnets")
 COUNTS, MINUTES = (10, 30, 100), (0.5, 2.0)
-NAME = "own_prior"
+NAME, SEED = "own_prior", 0
+KEYS = ("family", "prior", "graphs", "minutes")
 COMMAND = "OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/own_prior.py"
 CELLS = {"no_data": "unknown=0.5 no data", "with_data": "unknown=0.5 with data"}
 
@@ -92,36 +94,30 @@ def own(family: str, count: int, minutes: float, seed: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def keep(rows: list[dict[str, Any]], family: str, command: str) -> None:
-    """Write the rows of a family beside those of the others."""
-    path = RESULTS / f"{NAME}.json"
-    before = json.loads(path.read_text())["rows"] if path.exists() else []
-    kept = {name: [row for row in before if row["family"] == name] for name in FAMILIES}
-    kept[family] = rows
-    save(NAME, command, [row for name in FAMILIES for row in kept[name]])
-
-
 def main() -> None:
-    """Measure and keep, family by family."""
+    """Measure and keep; what is short comes first, and rows are written as they come."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--counts", nargs="+", type=int, default=list(COUNTS))
     parser.add_argument("--minutes", nargs="+", type=float, default=list(MINUTES))
-    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--resume", action="store_true", help="keep the rows that are there")
     parser.add_argument("--dry-run", action="store_true", help="print, and write nothing")
     asked = parser.parse_args()
     torch.set_num_threads(1)
+    path = RESULTS / f"{NAME}.json"
+    rows: list[dict[str, Any]] = json.loads(path.read_text())["rows"] if asked.resume else []
+    done = {tuple(row[key] for key in KEYS) for row in rows}
     for family in asked.families:
-        rows = as_it_is(family)
-        for count in asked.counts:
-            for minutes in asked.minutes:
-                for seed in range(asked.seeds):
-                    rows.append(own(family, count, minutes, seed))
-                    print(rows[-1], flush=True)
-        if not asked.dry_run:
-            keep(
-                rows, family, "OMP_NUM_THREADS=1 GRAPHPRIOR_DATA=... python benchmarks/own_prior.py"
-            )
+        rows += [row for row in as_it_is(family) if tuple(row[key] for key in KEYS) not in done]
+    for minutes, count, family in product(asked.minutes, asked.counts, asked.families):
+        if (family, "own", count, minutes) in done:
+            continue
+        rows.append(own(family, count, minutes, SEED))
+        rows.sort(key=lambda row: (FAMILIES.index(row["family"]), row["minutes"], row["graphs"]))
+        if asked.dry_run:
+            print(rows)
+        else:
+            save(NAME, COMMAND, rows)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from record import COMMIT
 from graphprior.graphs.statistics import graph_statistics, histogram_distance
 from graphprior.io.graph_sets import read_npz
 from graphprior.paper.datasets import data_folder, egonets
+from graphprior.paper.experiments.folder import save_figure
 from graphprior.plots import plot_degree_histograms
 
 OUT = Path(__file__).parent.parent / "results" / "egonets-prior"
@@ -38,7 +39,7 @@ def main(drawn: Path) -> None:
     facts = {"commands": __doc__.splitlines()[2:4], "commit": COMMIT}
     facts |= {key: run[key] for key in ("seed", "count", "schedule", "versions", "machine")}
     (OUT / "statistics.json").write_text(json.dumps({**facts, "sets": sets}, indent=1) + "\n")
-    plot_degree_histograms(sets).figure.savefig(OUT / "degrees.png", dpi=110)
+    save_figure(OUT / "degrees.png", plot_degree_histograms(sets).figure)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,14 @@ command line: it runs what the folder lacks and writes
     summary.csv   means, standard errors, pooled calibration
     table.md, figure.png, run.json (seed, commit, machine, versions)
 
-A run that was stopped goes on. Every draw comes from the seed and from what it
-is for, so problems do not depend on which methods are run.
+A run that was stopped goes on, and one of other methods adds their rows. Every draw comes from the
+seed and from what it is for, so problems do not depend on which methods are run.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -28,7 +26,7 @@ import pandas as pd
 import typer
 
 from contenders import Answer, Ours, contenders, prior_file
-from graphprior.batch.work import Place, do, journal
+from graphprior.batch.work import Place, journal
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.precision import standardise
 from graphprior.graphs.matrices import hide
@@ -38,12 +36,17 @@ from graphprior.io.progress import console, progress
 from graphprior.paper.baselines.registry import unavailable
 from graphprior.paper.experiments.folder import (
     JOURNAL,
+    ROWS,
+    log_file,
     save_figure,
+    save_joined,
     save_json,
     save_provenance,
-    save_table,
 )
-from graphprior.paper.experiments.units import cpu_seconds
+from graphprior.paper.experiments.run import solve_all
+from graphprior.paper.experiments.spec import seeds
+from graphprior.paper.experiments.units import attempt, kept
+from graphprior.priors.load import AUTO, GENERAL
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import whole_folder, write_result
 from graphprior.results.metrics import on_unknown
@@ -51,7 +54,8 @@ from graphprior.results.result import Result
 from graphprior.types import Matrix
 from summaries import figure, rows_of, summary_of, table
 
-DIGITS = 5
+DIGITS = 7
+SUMMARY = "summary.csv"
 QUICK = 2  # repeats
 
 
@@ -71,7 +75,8 @@ class Case:
     """What a worked example compares.
 
     ``draw`` gives the sample of repeat g with k observations. ``repeats`` may be
-    fewer for slow methods (``budgets``). ``wrong`` is a prior that should not fit.
+    fewer for slow methods (``budgets``). ``prior`` was learned for the case, ``wrong`` is one that
+    should not fit; either may be None.
     """
 
     name: str
@@ -79,8 +84,8 @@ class Case:
     draw: Draw
     ks: tuple[int, ...]
     shares: tuple[float, ...]
-    prior: str
-    wrong: str
+    prior: str | None
+    wrong: str | None
     repeats: int = 20
     budgets: Mapping[str, int] = field(default_factory=dict)
     without: tuple[str, ...] = ()
@@ -95,8 +100,7 @@ class Case:
 
     def seeds(self, *of: int | str) -> np.random.Generator:
         """The generator for one purpose."""
-        words = [zlib.crc32(o.encode()) if isinstance(o, str) else o for o in of]
-        return np.random.default_rng([self.seed, zlib.crc32(self.name.encode()), *words])
+        return seeds(self.seed, self.name, *of)
 
     def problem(self, k: int, share: float, g: int) -> tuple[Sample, Problem]:
         """Repeat ``g``: the truth, and the problem with a share of it hidden.
@@ -110,7 +114,8 @@ class Case:
 
     def facts(self) -> dict[str, Any]:
         """What decides its rows: results with the same may be joined."""
-        priors = {name: file_hash(prior_file(name)) for name in (self.prior, self.wrong)}
+        used = [name for name in (self.prior, self.wrong, GENERAL) if name]
+        priors = {name: file_hash(prior_file(name)) for name in used}
         return {"name": self.name, "seed": self.seed, "priors": priors}
 
 
@@ -132,22 +137,17 @@ def solve(case: Case, text: str) -> dict[str, Any]:
     unit = json.loads(text)
     sample, problem = case.problem(unit["k"], unit["share"], unit["g"])
     rng = case.seeds(unit["method"], unit["k"], f"{unit['share']:g}", unit["g"])
-    start = cpu_seconds()
-    try:
+
+    def judged() -> dict[str, Any]:
         answer = case.methods[unit["method"]](problem, sample.beliefs, rng)
-    except Exception as error:  # one failure is a row, not the end of the run
-        words = " ".join(str(error).split())
-        return {**unit, "error": f"{type(error).__name__}: {words}"}
-    gain = answer.gain
-    return {
-        **unit,
-        "error": None,
-        "seconds": round(cpu_seconds() - start, 3),
-        "threshold": answer.threshold,
-        "gain": None if gain is None else [gain.bits, gain.standard_error],
-        "truth": "".join("1" if a else "0" for a in on_unknown(sample.A, problem.U)),
-        "scores": [round(float(s), DIGITS) for s in answer.scores],
-    }
+        gain = answer.gain
+        return {
+            "threshold": answer.threshold,
+            "gain": None if gain is None else [gain.bits, gain.standard_error, gain.weight],
+            **kept(on_unknown(sample.A, problem.U), answer.scores, DIGITS),
+        }
+
+    return {**unit, **attempt(judged)}
 
 
 def usable(case: Case, wanted: Sequence[str]) -> list[str]:
@@ -167,10 +167,15 @@ def usable(case: Case, wanted: Sequence[str]) -> list[str]:
 def claim(case: Case, out: Path) -> None:
     """Take a folder for a case; one whose units are of another seed or prior is refused."""
     path, facts = out / "case.json", case.facts()
-    if (out / JOURNAL).exists() and path.exists() and json.loads(path.read_text()) != facts:
+    before = json.loads(path.read_text()) if path.exists() else facts
+    if (out / JOURNAL).exists() and before != facts:
         raise GraphPriorError(
             f"{out} holds units of another seed or prior (see {path}): choose another --out, "
             f"or remove {out / JOURNAL}"
+        )
+    if (out / ROWS).exists() and before["seed"] != facts["seed"]:
+        raise GraphPriorError(
+            f"{out} holds rows of another seed (see {path}): choose another --out"
         )
     out.mkdir(parents=True, exist_ok=True)
     save_json(path, facts)
@@ -185,27 +190,22 @@ def run(case: Case, out: Path, wanted: Sequence[str] = (), repeats: int | None =
         "repeats": repeats or case.repeats,
     })  # fmt: skip
     work = units(case, methods, repeats or case.repeats)
-    with journal(out / JOURNAL) as kept, progress(case.name) as report:
-        for key in [key for key, result in kept.results.items() if result["error"]]:
-            del kept.results[key]  # it may have failed for want of time or of a package
-        done, start = sum(key in kept.results for key, _ in work), time.monotonic()
-        for key, result in do(work, partial(solve, case), kept, Place()):
-            done += 1
-            report(done, len(work), key)
-            if result["error"]:
-                console().print(f"{key}: {result['error']}")
-        print(f"{case.name}: {time.monotonic() - start:.0f} s", file=sys.stderr)
-        results = list(kept.results.values())
+    with (
+        log_file(out) as log,
+        journal(out / JOURNAL) as done,
+        progress(case.name) as report,
+    ):
+        solve_all(work, partial(solve, case), done, Place(), report, log)
+        results = list(done.results.values())
     return write(case, out, results)
 
 
 def write(case: Case, out: Path, results: list[dict[str, Any]]) -> str:
-    """Rows, summary, table and figure."""
+    """Rows, summary, table and figure; rows of methods that were run earlier stay."""
     order = [name for name in case.methods if any(r["method"] == name for r in results)]
-    rows = rows_of(case.name, results)
-    summary = summary_of(results, order)
-    save_table(out / "rows.csv.gz", rows)
-    save_table(out / "summary.csv", summary)
+    methods = list(case.methods)
+    save_joined(out / ROWS, rows_of(case.name, results), methods, others=False)
+    summary = save_joined(out / SUMMARY, summary_of(results, order), methods, others=False)
     words = table(case.title, case.prior, summary)
     write_whole(out / "table.md", words.encode())
     save_figure(out / "figure.png", figure(case.title, summary))
@@ -216,7 +216,7 @@ def save_typical(case: Case, out: Path) -> Path:
     """The result folder of one typical problem: repeat 0, middle k and share, engine gibbs."""
     k, share = case.ks[len(case.ks) // 2], case.shares[len(case.shares) // 2]
     sample, problem = case.problem(k, share, 0)
-    model = Ours(case.prior, "gibbs", believes=case.believes).fit(
+    model = Ours(case.prior or AUTO, "gibbs", believes=case.believes).fit(
         problem, sample.beliefs, case.seeds("typical")
     )
     with whole_folder(out) as folder:

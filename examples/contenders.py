@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -21,12 +20,13 @@ import pandas as pd
 from graphprior.errors import GraphPriorError, GraphPriorWarning
 from graphprior.estimator import PartialGGM
 from graphprior.graphs.matrices import unknown_mask, unvech, vech
+from graphprior.paper.baselines.langevin import prior_once
 from graphprior.paper.baselines.lasso import supports
 from graphprior.paper.baselines.protocol import Penalty, Setting
 from graphprior.paper.baselines.registry import factory
 from graphprior.priors.fit_check import PriorGain
-from graphprior.priors.protocol import Prior
-from graphprior.priors.store import load_prior, shipped_priors
+from graphprior.priors.load import AUTO
+from graphprior.priors.store import shipped_priors
 from graphprior.problem.problem import Problem
 from graphprior.results.metrics import THRESHOLDS, f1, on_unknown
 from graphprior.types import Matrix, Vector
@@ -66,19 +66,17 @@ def prior_file(name: str) -> Path:
     )
 
 
-@cache
-def prior_once(name: str) -> Prior:
-    """A prior read once."""
-    return load_prior(prior_file(name))
-
-
 @dataclass(frozen=True)
 class Ours:
-    """Edge probabilities of `PartialGGM`; ``prior`` None takes pairs as independent."""
+    """Edge probabilities of `PartialGGM`; ``prior`` None takes pairs as independent.
+
+    "auto" is the default prior of the package. A prior that is ``averaged`` is so with independent
+    edges; without, it is believed in full.
+    """
 
     prior: str | None
     engine: str = "direct"
-    temper: bool = False
+    averaged: bool = False
     slack: float | None = None
     believes: bool = False
 
@@ -91,13 +89,14 @@ class Ours:
 
     def fit(self, problem: Problem, beliefs: Matrix | None, rng: np.random.Generator) -> PartialGGM:
         """The fitted model."""
-        prior = None if self.prior is None else prior_once(self.prior)
+        named = self.prior not in (None, AUTO)
+        prior = prior_once(str(prior_file(self.prior))) if named else self.prior
         # A pair is known or believed, not both.
         told = np.where(problem.U, beliefs, np.nan) if self.believes else None
         model = PartialGGM(
             prior,
             engine=self.engine,
-            prior_weight="auto" if self.temper else "full",
+            prior_weight="auto" if self.averaged else "full",
             null_scale=self.slack,
             random_state=rng,
         )
@@ -173,16 +172,24 @@ OTHERS: dict[str, Callable[..., Answer]] = {
 }
 
 
-def contenders(prior: str, wrong: str, believes: bool = False) -> dict[str, Callable[..., Answer]]:
-    """All methods of an example by name: ours with the right, no and a wrong prior, and others."""
-    ours: dict[str, Callable[..., Answer]] = {
-        "direct": Ours(prior),
-        "gibbs": Ours(prior, "gibbs"),
-        "direct, exact zeros": Ours(prior, slack=0.0),
-        "direct, no prior": Ours(None),
-        f"direct, {wrong}": Ours(wrong),
-        f"direct, {wrong} tempered": Ours(wrong, temper=True),
-    }
+def contenders(
+    prior: str | None, wrong: str | None, believes: bool = False
+) -> dict[str, Callable[..., Answer]]:
+    """All methods of an example by name: ours with several priors and with none, and others.
+
+    ``prior`` is the one of its own, and ``wrong`` one that should not fit, where there are any.
+    """
+    ours: dict[str, Callable[..., Answer]] = {}
+    if prior:
+        ours["direct"] = Ours(prior)
+        ours["gibbs"] = Ours(prior, "gibbs")
+        ours["direct, exact zeros"] = Ours(prior, slack=0.0)
+        ours["own prior, averaged"] = Ours(prior, averaged=True)
+    ours["auto"] = Ours(AUTO)
+    ours["direct, no prior"] = Ours(None)
+    if wrong:
+        ours[f"direct, {wrong}"] = Ours(wrong)
+        ours[f"direct, {wrong} averaged"] = Ours(wrong, averaged=True)
     if believes:
         ours["direct, beliefs"] = Ours(prior, believes=True)
         ours["direct, no prior, beliefs"] = Ours(None, believes=True)

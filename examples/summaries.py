@@ -8,31 +8,43 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from graphprior.paper.experiments.figure import styles
-from graphprior.paper.experiments.rows import truth_and_scores
+from graphprior.paper.experiments.figure import in_logarithms, styles
+from graphprior.paper.experiments.units import truth_and_scores
 from graphprior.results.metrics import auc, calibration_error, f1
 
-METRICS = ("f1", "auc", "false", "missed", "gain", "seconds")
+METRICS = ("bits", "f1", "auc", "false", "missed", "gain", "weight", "seconds")
 RESAMPLED = 100
 CALIBRATION = ("calibration_error", "calibration_error_se")
-PROBABILITIES = ("direct", "gibbs", "BDgraph")  # methods whose scores claim to be probabilities
+# Methods whose scores claim to be probabilities.
+PROBABILITIES = ("direct", "gibbs", "auto", "own prior", "BDgraph")
+LEAST = 1e-7  # a probability of less than this counts as this much in bits
 
 
 def values(result: dict[str, Any]) -> dict[str, float]:
     """The metrics of one problem; F1 and AUC mean nothing where no edge is hidden.
 
-    ``false`` and ``missed`` count edges that were found and are none, and the other way round.
+    ``bits`` are those of the hidden truth by the probabilities, ``false`` and ``missed`` count
+    edges that were found and are none, and the other way round.
     """
     truth, scores = truth_and_scores(result)
     found = scores >= result["threshold"]
+    right = np.clip(np.where(truth == 1, scores, 1 - scores), LEAST, 1)
+    gain, _, weight = result["gain"] or (np.nan, np.nan, np.nan)
     return {
+        "bits": float(-np.log2(right).mean()) if is_probable(result["method"]) else np.nan,
         "f1": float(f1(truth, found)) if truth.any() else np.nan,
         "auc": auc(truth, scores),
         "false": float(np.sum(found & (truth == 0))),
         "missed": float(np.sum(~found & (truth == 1))),
-        "gain": np.nan if result["gain"] is None else result["gain"][0],
+        "gain": gain,
+        "weight": weight,
         "seconds": result["seconds"],
     }
+
+
+def is_probable(method: str) -> bool:
+    """Whether a method's scores claim to be probabilities."""
+    return method.split(",")[0] in PROBABILITIES
 
 
 def rows_of(case: str, results: list[dict[str, Any]]) -> pd.DataFrame:
@@ -66,7 +78,7 @@ def _point(method: str, results: list[dict[str, Any]]) -> dict[str, Any]:
         column = table[name].dropna()
         out[name] = column.mean() if len(column) else np.nan
         out[f"{name}_se"] = column.sem() if len(column) > 1 else np.nan
-    claims = worked and method.split(",")[0] in PROBABILITIES
+    claims = worked and is_probable(method)
     pooled = _calibration([truth_and_scores(r) for r in worked]) if claims else (np.nan, np.nan)
     out["calibration_error"], out["calibration_error_se"] = pooled
     return out
@@ -84,15 +96,20 @@ def _calibration(solved: list[tuple[Any, Any]]) -> tuple[float, float]:
     return pooled(range(count)), float(np.std(again)) if count > 1 else np.nan
 
 
-def table(title: str, prior: str, summary: pd.DataFrame) -> str:
+def table(title: str, prior: str | None, summary: pd.DataFrame) -> str:
     """Markdown: a table for each metric, a row for each method, a column for each setting."""
-    lines = [f"# {title}", "", f"`direct` and `gibbs` have the prior `{prior}`. Mean ± standard"]
-    lines += ["error over hidings of the same graph, or over graphs.", ""]
+    lines = [f"# {title}", ""]
+    lines += [f"`direct` and `gibbs` have the prior `{prior}`, believed in full."] if prior else []
+    lines += ["`auto` is the default prior. Mean ± standard error over hidings of the same graph,"]
+    lines += ["or over graphs.", ""]
+    lines += _block("Bits per hidden pair", summary, "bits", "bits_se")
     lines += _block("F1 on the hidden pairs", summary, "f1", "f1_se")
     lines += _block("AUC on the hidden pairs", summary, "auc", "auc_se")
     lines += _block("Calibration error, all hidings together", summary, *CALIBRATION)
-    checked = summary[~summary["method"].str.contains("gibbs|tempered")]  # the same check
+    checked = summary[~summary["method"].str.contains("gibbs")]  # the same check
     lines += _block("Gain of the prior by the fit check, bits per pair", checked, "gain", "gain_se")
+    averaged = summary[summary["method"].str.contains("averaged|auto")]
+    lines += _block("Weight of the prior beside independent edges", averaged, "weight", "weight_se")
     lines += _block("CPU seconds a problem, choice of penalty included", summary, "seconds")
     for row in summary[summary["failed"] > 0].itertuples():
         lines += [f"{row.method} failed on {row.failed} problems: share {row.share:g}, k {row.k}."]
@@ -100,7 +117,7 @@ def table(title: str, prior: str, summary: pd.DataFrame) -> str:
 
 
 def _block(title: str, summary: pd.DataFrame, name: str, error: str | None = None) -> list[str]:
-    told = summary[summary[name].notna()]
+    told = summary[summary[name].notna()] if name in summary else summary[:0]
     if told.empty:
         return []
     settings = sorted({(row.share, row.k) for row in summary.itertuples()})
@@ -138,9 +155,7 @@ def figure(title: str, summary: pd.DataFrame) -> Figure:
                     ms=5, lw=1.4,
                     **look | {"linestyle": "-" if method in ("direct", "gibbs") else "--"},
                 )  # fmt: skip
-            ax.set_xscale("log")
-            ax.set_xticks(sorted(summary["k"].unique()), map(str, sorted(summary["k"].unique())))
-            ax.minorticks_off()
+            in_logarithms(ax, sorted(summary["k"].unique()))
             ax.grid(alpha=0.25)
             ax.set_ylabel(name.upper() if column == 0 else "")
         axes[0, column].set_title(f"{share:.0%} of the pairs hidden", fontsize=9)

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from graphprior.paper.experiments.figure import in_logarithms
 from graphprior.paper.experiments.folder import save_figure, save_table
 from graphprior.paper.experiments.published import best
 from graphprior.paper.experiments.registry import experiments
@@ -50,9 +51,7 @@ def curves(summary: pd.DataFrame) -> Figure:
             label="best published",
         )  # fmt: skip
         if name != "egonets-sweep":
-            ax.set_xscale("log")
-            ax.set_xticks(list(theirs), [f"{x:g}" for x in theirs])
-            ax.minorticks_off()
+            in_logarithms(ax, theirs)
         ax.set_ylim(0.2, 1.0)
         ax.set_title(name, fontsize=10)
         ax.set_ylabel(rows["metric"].iloc[0])

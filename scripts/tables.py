@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +20,13 @@ from graphprior.paper.experiments.published import best
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "results"
-PAGES = ("README.md", "docs/measured.md", "docs/calibration.md", "docs/decisions.md")
+PAGES = (
+    "README.md",
+    "docs/measured.md",
+    "docs/calibration.md",
+    "docs/decisions.md",
+    "docs/which-prior.md",
+)
 FIGURES = {
     "grids-10": "grids, 10% unknown",
     "grids-20": "grids, 20% unknown",
@@ -245,7 +252,129 @@ def calibration_lines() -> str:
     return "\n".join(f"- {line}" for line in told["summary"])
 
 
+def example(folder: str) -> tuple[pd.DataFrame, list[tuple[float, int]], list[str]]:
+    """The summary of a worked example, its settings, and a head for each."""
+    summary = pd.read_csv(RESULTS / "examples" / folder / "summary.csv")
+    settings = sorted(set(zip(summary["share"], summary["k"], strict=True)))
+    heads = [f"{share:.0%} hidden, k = {k}" for share, k in settings]
+    return summary.set_index(["method", "share", "k"]), settings, heads
+
+
+def spread(mean: float, error: float) -> str:
+    """A mean and its standard error."""
+    return "-" if pd.isna(mean) else f"{mean:.3f} ± {error:.3f}"
+
+
+def found_by_all(folder: str) -> str:
+    """F1 on the hidden pairs by each method; a star marks ours of an earlier run."""
+    summary, settings, heads = example(folder)
+    rows = []
+    for method in dict.fromkeys(summary.index.get_level_values("method")):
+        mine = summary.loc[method]
+        is_ours = method.startswith(("direct", "gibbs", "auto", "own"))
+        star = " *" if is_ours and mine["bits"].isna().all() else ""
+        cells = [spread(*mine.loc[at, ["f1", "f1_se"]]) for at in settings]
+        rows.append([method + star, int(mine["repeats"].max()), *cells])
+    return markdown(["F1", "hidings", *heads], rows)
+
+
+def by_prior(folder: str) -> str:
+    """Bits and AUC with several priors, what each costs or saves against none, and weights."""
+    summary, settings, heads = example(folder)
+    rows = pd.read_csv(RESULTS / "examples" / folder / "rows.csv.gz")
+    bits = rows[rows["metric"] == "bits"].set_index(["share", "k", "repeat"])
+    none = bits[bits["method"] == "direct, no prior"]["value"]
+    there = [m for m in BY_PRIOR if m in summary.index]
+    lines = []
+    for name, label in (("bits", "bits"), ("against", "bits more than none"), ("auc", "AUC")):
+        for method in there:
+            if name == "against":
+                if method == "direct, no prior":
+                    continue
+                more = (bits[bits["method"] == method]["value"] - none).dropna()
+                at = more.groupby(["share", "k"]).agg(["mean", "sem"])
+                cells = [spread(*at.loc[setting]) for setting in settings]
+            else:
+                cells = [spread(*summary.loc[(method, *s), [name, f"{name}_se"]]) for s in settings]
+            lines.append([label, BY_PRIOR[method], *cells])
+    for method in [m for m in there if m in ("auto", "own prior, averaged")]:
+        cells = [f"{summary.loc[(method, *s), 'weight']:.2f}" for s in settings]
+        lines.append(["weight of the prior", BY_PRIOR[method], *cells])
+    return markdown(["", "prior", *heads], lines)
+
+
+BY_PRIOR = {
+    "direct, no prior": "none",
+    "auto": '"auto"',
+    "own prior, averaged": "own, averaged",
+    "direct": "own, in full",
+}
+EXAMPLES = {
+    "danube": "danube",
+    "proteins": "proteins",
+    "ecoli": "genes-ecoli70",
+    "ecoli half": "genes-ecoli70-half",
+    "arabidopsis": "genes-arth150",
+    "stocks": "stocks",
+}
 SIZES = (20, 50, 55, 56, 64, 100)
+
+
+def families() -> str:
+    """Bits of `general` on kinds of graphs that it never saw."""
+    found = benchmark("families")
+    told, rows = found.set_index(["kind", "source", "prior"]).sort_index(), []
+    for kind in dict.fromkeys(found["kind"]):
+        cells = []
+        for source in ("no data", "with data"):
+            at = told.loc[kind, source]
+            cells += [short(at.loc["density", "bits"])]
+            cells += [
+                f"{short(at.loc['general', 'bits'])} ± {short(at.loc['general', 'standard_error'])}"
+            ]
+            cells += [short(at.loc["own", "bits"]) if "own" in at.index else "-"]
+        rows.append([kind, int(at.iloc[0]["graphs"]), *cells])
+    heads = [f"{source}: {what}" for source in ("no data", "with data")
+             for what in ("density", "general", "own")]  # fmt: skip
+    return markdown(["kind", "graphs", *heads], rows)
+
+
+UNKNOWN = {1.0: "all unknown", 0.5: "half unknown", 0.1: "a tenth unknown"}
+
+
+def averaging() -> str:
+    """What priors cost beside none: the mean over the kinds that they fit, and over the others."""
+    told = benchmark("averaging").set_index(["candidate", "kind", "unknown"])["cost"]
+    names = dict.fromkeys(told.index.get_level_values("candidate"))
+    rows = []
+    for name in names:
+        if name == "none":
+            continue
+        own = name.removesuffix(", full")
+        cells = []
+        for share in UNKNOWN:
+            costs = told.loc[name].xs(share, level="unknown")
+            rest = costs.drop(index=own, errors="ignore")
+            cells += [short(costs[own]) if own in costs.index else "-"]
+            cells += [short(rest.mean()), f"{short(rest.max())} ({rest.idxmax()})"]
+        rows.append([name, *cells])
+    heads = [f"{words}: {what}" for words in UNKNOWN.values()
+             for what in ("own kind", "others, mean", "worst of them")]  # fmt: skip
+    return markdown(["prior", *heads], rows)
+
+
+def far_sizes() -> str:
+    """Expected over true numbers of edges, by size."""
+    told = benchmark("far-sizes")
+    told = told[told["use"] == "both"].groupby(["kind", "prior", "n"], sort=False).sum()
+    ratio, sizes = told["expected"] / told["true"], sorted(set(told.index.get_level_values("n")))
+    rows = [
+        [kind, prior, *(short(ratio.loc[kind, prior, n], 2) for n in sizes)]
+        for kind, prior in dict.fromkeys((k, p) for k, p, _ in told.index)
+    ]
+    return markdown(["kind", "prior", *(f"n = {n}" for n in sizes)], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "figures in short": figures_in_short,
     "figures": figures,
@@ -259,6 +388,11 @@ TABLES: dict[str, Callable[[], str]] = {
     "shapes": shapes,
     "calibration": calibration,
     "calibration in words": calibration_lines,
+    "families": families,
+    "averaging": averaging,
+    "far sizes": far_sizes,
+    **{f"{name} found": partial(found_by_all, folder) for name, folder in EXAMPLES.items()},
+    **{f"{name} by prior": partial(by_prior, folder) for name, folder in EXAMPLES.items()},
 }
 PLACE = re.compile(r"(<!-- table ([a-z ]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -62,6 +62,6 @@ def main(out: Path, steps: int, seed: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("general.safetensors"))
-    parser.add_argument("--steps", type=int, default=60_000)
+    parser.add_argument("--steps", type=int, default=58_000)
     parser.add_argument("--seed", type=int, default=0)
     main(**vars(parser.parse_args()))

@@ -10,7 +10,9 @@ from typing import NamedTuple
 import pandas as pd
 import pytest
 
-PROGRAM = [sys.executable, "-c", "from graphprior.cli.main import main; main()"]
+from warm import program
+
+COLD = [sys.executable, "-c", "from graphprior.cli.main import main; main()"]
 NAMES = list("abcde")
 PATIENCE = 60.0
 
@@ -40,9 +42,10 @@ def environment():
     return {**kept, "OMP_NUM_THREADS": "1"}
 
 
-def start(folder, *words):
+def start(folder, *words, command=None):
+    """The command as a process of its own that goes on; `COLD` imports everything first."""
     return subprocess.Popen(
-        [*PROGRAM, *map(str, words)],
+        [*(command or program("graphprior")), *map(str, words)],
         cwd=folder,
         env=environment(),
         stdin=subprocess.DEVNULL,
@@ -53,9 +56,9 @@ def start(folder, *words):
     )
 
 
-def run(folder, *words):
-    """The command as a process of its own."""
-    process = start(folder, *words)
+def run(folder, *words, command=None):
+    """The command as a process of its own, when it has ended."""
+    process = start(folder, *words, command=command)
     out, err = process.communicate(timeout=PATIENCE)
     return Outcome(process.returncode, out, err)
 

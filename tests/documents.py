@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from warm import program, programs
+
 ROOT = Path(__file__).parent.parent
 
 
@@ -15,9 +17,13 @@ def blocks(path):
 
 
 def graphprior(words, cwd):
-    """The command line in a process of its own."""
-    start = "from graphprior.cli.main import main; main()"
-    return finished([sys.executable, "-c", start, *words], cwd)
+    """The command line as a process."""
+    return finished([*program("graphprior"), *words], cwd)
+
+
+def python(words, cwd):
+    """A program in Python as a process."""
+    return finished([*program("python"), *words], cwd)
 
 
 def finished(command, cwd, **options):
@@ -28,5 +34,6 @@ def finished(command, cwd, **options):
 
 def shell(code, cwd):
     """Lines for a shell, with this environment's programs first."""
-    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    folders = [*([str(programs())] if programs() else []), str(Path(sys.executable).parent)]
+    path = os.pathsep.join([*folders, os.environ["PATH"]])
     return finished(["sh", "-eu", "-c", code], cwd, env={**os.environ, "PATH": path})

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from documents import ROOT, blocks, finished, graphprior
+from documents import ROOT, blocks, graphprior, python
 from graphprior import __all__ as graphprior_names
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -42,6 +42,7 @@ def test_every_block_has_a_language_that_is_run_or_shown(page):
 RUN_HERE = [p for p in PAGES if steps(p) and p.parent.name != "examples"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", RUN_HERE, ids=name)
 def test_the_code_of_a_page_runs(page, demo, tmp_path):
     shutil.copytree(demo, tmp_path / "demo-result")
@@ -57,9 +58,10 @@ def test_the_code_of_a_page_runs(page, demo, tmp_path):
         "def _shell(code):\n    print(shell(code, '.').stdout)\n"
     )
     (tmp_path / "page.py").write_text(start + "".join(program), "utf-8")
-    finished([sys.executable, "page.py"], tmp_path)
+    python(["page.py"], tmp_path)
 
 
+@pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     mkdocs = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(

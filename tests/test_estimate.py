@@ -89,6 +89,7 @@ def test_the_default_threshold_rises_to_one(rng):
     assert model.threshold_ == 0.95
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", [None, Schedule.linear(T=100)], ids=["own", "paper's"])
 def test_theorem_1_more_data_and_more_samples_find_the_graph(schedule):
     """k and M grow, tau_k goes to 1: the share of wrong pairs goes to 0."""
@@ -490,6 +491,7 @@ def test_two_rows_make_no_copies(rng):
     assert len(told) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gaps", [0, 1, 2, 5])
 def test_a_list_of_edges_does_not_make_everything_an_edge(gaps):
     """Noise, and eight pairs told to be edges: what else there is does not depend on them."""

@@ -16,10 +16,11 @@ PAGES = [
     *sorted(p for p in (ROOT / "docs" / "examples").glob("*.md") if blocks(p)),
     ROOT / "examples" / "README.md",
 ]
-CASES = "danube|genes|proteins|shapes"
+CASES = "danube|genes|proteins|shapes|stocks"
 # Where a command of the pages takes minutes, what makes it take seconds.
 LESS = {
     rf"(examples/(?:{CASES})\.py)": r"\1 --repeats 1 --method direct --method GL",
+    r"(examples/stocks\.py \S+ 1) --method direct": r"\1 --method auto",
     r"(examples/(?:rivers|moral_graphs)\.py \S+)": r"\1 --count 60",
     r"--steps \d+": "--steps 2",
 }
@@ -73,20 +74,32 @@ def write_genes(folder, rng):
         write(folder / f"gaussian_bn/{name}_nodes.csv", pd.DataFrame(nodes))
 
 
+def write_stocks(folder, rng):
+    names = [f"p{i}" for i in range(NODES)]
+    _, returns = observations(rng, names, 1000)
+    write(folder / "stocks/log_returns.csv.gz", returns)
+    info = pd.DataFrame({"ticker": names, "sector": [f"S{i % 2}" for i in range(NODES)]})
+    write(folder / "stocks/info.csv", info)
+
+
 def write_shapes(folder, rng):
     for name in ("molecules/test", "threads/test", "threads/train", "regnets/graphs"):
         (folder / name).parent.mkdir(exist_ok=True)
         write_npz(folder / f"{name}.npz", [random_graph(rng, NODES, 0.3) for _ in range(60)])
 
 
+MAKERS = [write_danube, write_proteins, write_genes, write_shapes, write_stocks]
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
-    for i, make in enumerate([write_danube, write_proteins, write_genes, write_shapes]):
+    for i, make in enumerate(MAKERS):
         make(folder, np.random.default_rng(i))
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_the_commands_of_a_page_run(page, data, tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHPRIOR_DATA", str(data))

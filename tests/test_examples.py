@@ -17,6 +17,7 @@ import moral_graphs
 import proteins
 import rivers
 import shapes
+import stocks
 import summaries
 from graph_files import data_file
 from graphprior.errors import GraphPriorError
@@ -24,6 +25,7 @@ from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import nothing_known, unvech, vech
 from graphprior.io.graph_sets import read_npz, write_npz
 from graphprior.priors.protocol import EvidencePrior
+from graphprior.priors.store import load_prior
 from graphprior.problem.problem import Problem
 from graphprior.results.folder import read_result
 from oracles import random_graph, random_precision, random_problem
@@ -127,7 +129,7 @@ def test_priors_of_the_examples_can_be_read():
     assert found
     for path in found:
         assert path.stat().st_size < 1_000_000
-        assert isinstance(contenders.load_prior(path), EvidencePrior)
+        assert isinstance(load_prior(path), EvidencePrior)
         assert path.with_suffix(".json").is_file()
 
 
@@ -136,19 +138,31 @@ def test_priors_of_the_examples_can_be_read():
 
 def solved(truth, scores, **more):
     unit = {"method": "direct", "k": 10, "share": 0.5, "g": 0, "error": None, "seconds": 1.0}
-    unit |= {"threshold": 0.5, "gain": [0.25, 0.1], "truth": truth, "scores": scores}
+    unit |= {"threshold": 0.5, "gain": [0.25, 0.1, 0.75], "truth": truth, "scores": scores}
     return unit | more
 
 
 def test_metrics_of_a_perfect_and_of_a_reversed_answer():
     best = summaries.values(solved("0110", [0.1, 0.9, 0.8, 0.2]))
-    assert (best["f1"], best["auc"], best["gain"]) == (1.0, 1.0, 0.25)
+    assert (best["f1"], best["auc"], best["gain"], best["weight"]) == (1.0, 1.0, 0.25, 0.75)
     assert (best["false"], best["missed"]) == (0, 0)
     worst = summaries.values(solved("0110", [0.9, 0.1, 0.2, 0.8]))
     assert (worst["f1"], worst["auc"]) == (0.0, 0.0)
     assert (worst["false"], worst["missed"]) == (2, 2)
     half = summaries.values(solved("0110", [0.9, 0.9, 0.8, 0.8]))
     assert (half["false"], half["missed"]) == (2, 0)
+
+
+def test_bits_are_those_of_the_truth_and_only_of_probabilities():
+    fair = summaries.values(solved("0110", [0.5] * 4))
+    assert fair["bits"] == pytest.approx(1)
+    sure = summaries.values(solved("01", [0.25, 1.0]))
+    assert sure["bits"] == pytest.approx(-np.log2(0.75) / 2)
+    wrong = summaries.values(solved("0", [1.0]))
+    assert wrong["bits"] == pytest.approx(-np.log2(summaries.LEAST))
+    assert np.isnan(summaries.values(solved("01", [0.0, 1.0], method="GL"))["bits"])
+    ours = contenders.contenders("moral", "grids", believes=True).keys() - contenders.OTHERS.keys()
+    assert all(summaries.is_probable(name) for name in ours)
 
 
 def test_f1_means_nothing_where_no_edge_is_hidden():
@@ -207,6 +221,7 @@ def test_what_is_hidden_depends_neither_on_k_nor_on_the_method():
     assert np.allclose(problems[0].X.std(0), 1)
 
 
+@pytest.mark.slow
 def test_a_run_writes_every_row_and_one_that_was_stopped_goes_on(tmp_path):
     out = tmp_path / "whole"
     words = compare.run(TINY, out)
@@ -242,6 +257,46 @@ def test_methods_are_chosen_by_name(tmp_path):
         compare.run(TINY, tmp_path, ["magic"])
 
 
+def test_rows_of_other_methods_are_added_to_those_that_are_there(tmp_path):
+    names = ["Threshold", "direct, no prior"]
+    compare.run(TINY, tmp_path / "both", names, repeats=2)
+    compare.run(TINY, tmp_path / "apart", names[:1], repeats=2)
+    (tmp_path / "apart" / compare.JOURNAL).unlink()  # it is not among what is committed
+    compare.run(TINY, tmp_path / "apart", names[1:], repeats=2)
+    both, apart = (told(tmp_path / name).reset_index(drop=True) for name in ("both", "apart"))
+    pd.testing.assert_frame_equal(both, apart)
+    both, apart = (
+        pd.read_csv(tmp_path / name / "summary.csv").drop(columns=["seconds", "seconds_se"])
+        for name in ("both", "apart")
+    )
+    pd.testing.assert_frame_equal(both, apart)
+    (tmp_path / "apart" / compare.JOURNAL).unlink()
+    with pytest.raises(GraphPriorError, match="rows of another seed"):
+        compare.run(replace(TINY, seed=1), tmp_path / "apart", names)
+
+
+def test_a_case_without_priors_of_its_own_has_none_but_the_default():
+    found = contenders.contenders(None, None)
+    assert list(found) == ["auto", "direct, no prior", *contenders.OTHERS]
+    facts = replace(TINY, prior=None, wrong=None).facts()
+    assert list(facts["priors"]) == ["general"]
+
+
+def test_what_is_averaged_lies_between_the_prior_and_none(rng):
+    """Each weight is the prior's share, and a prior that is believed in full has all of it."""
+    _, problem = random_problem(rng, n=9, share=0.4)
+    gains = [
+        contenders.Ours("egonets", averaged=averaged)(problem, None, np.random.default_rng(0)).gain
+        for averaged in (False, True)
+    ]
+    assert gains[0].weight == 1
+    assert 0 < gains[1].weight < 1
+    models = (
+        contenders.Ours(p).fit(problem, None, np.random.default_rng(0)) for p in ("auto", None)
+    )
+    assert [len(model.prior_gains_) for model in models] == [2, 0]
+
+
 def test_beliefs_move_the_unknown_pairs_they_speak_of(rng):
     _, problem = random_problem(rng, n=6, share=0.5)
     likely, unlikely = (np.full((6, 6), p) for p in (0.9, 0.1))
@@ -275,14 +330,16 @@ def test_the_typical_result_reads_back(tmp_path):
 
 # Each case, on data of its kind
 
+CACHED = (danube.river, proteins.cells, genes.network, shapes.held_out, stocks.market)
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("GRAPHPRIOR_DATA", str(tmp_path))
-    for cached in (danube.river, proteins.cells, genes.network, shapes.held_out):
+    for cached in CACHED:
         cached.cache_clear()
     yield tmp_path
-    for cached in (danube.river, proteins.cells, genes.network, shapes.held_out):
+    for cached in CACHED:
         cached.cache_clear()
 
 
@@ -344,6 +401,22 @@ def test_the_gene_networks_precision_has_the_support_of_its_moral_graph(folder, 
     W[parent, child] = pd.read_csv(folder / "gaussian_bn/ecoli70_arcs.csv")["coefficient"]
     mixing = np.linalg.inv(np.eye(9) - W.T)
     assert np.allclose(np.linalg.inv(Theta), mixing * nodes["variance"] @ mixing.T)
+
+
+def test_companies_are_the_same_for_all_k_and_joined_within_their_sector(folder, rng):
+    tickers = [f"T{i}" for i in range(60)]
+    returns = pd.DataFrame(rng.standard_normal((40, 60)).round(5), columns=tickers)
+    write(folder / "stocks/log_returns.csv.gz", returns)
+    sectors = pd.DataFrame({"ticker": tickers, "sector": [f"S{i % 3}" for i in range(60)]})
+    write(folder / "stocks/info.csv", sectors.sample(frac=1, random_state=0))  # another order
+    few, many = (stocks.draw(k, 2, rng) for k in (10, 30))
+    assert np.array_equal(few.A, many.A)
+    assert list(few.X.columns) == list(many.X.columns)
+    assert many.X.shape == (30, 50)
+    names = [f"S{int(ticker[1:]) % 3}" for ticker in few.X.columns]
+    for i in range(50):
+        for j in range(50):
+            assert few.A[i, j] == (i != j and names[i] == names[j])
 
 
 def test_shapes_draw_the_graph_asked_for(folder, rng):

@@ -3,11 +3,10 @@
 import re
 import shlex
 import shutil
-import sys
 
 import pytest
 
-from documents import ROOT, blocks, finished, graphprior
+from documents import ROOT, blocks, graphprior, python
 
 README = ROOT / "README.md"
 
@@ -24,6 +23,7 @@ def folder(tmp_path_factory):
     return here
 
 
+@pytest.mark.slow
 def test_the_demo_ends_with_a_picture(folder):
     written = {path.name for path in (folder / "demo-result").iterdir()}
     assert {
@@ -37,6 +37,7 @@ def test_the_demo_ends_with_a_picture(folder):
     assert (folder / "demo-result" / "picture.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_the_estimate_commands_of_the_readme_work(folder):
     lines = [line for block in code("") for line in block.splitlines()]
     command, many = (line for line in lines if " estimate " in line)
@@ -53,9 +54,10 @@ def test_the_estimate_commands_of_the_readme_work(folder):
         assert (folder / "results" / "second" / name).read_bytes() == expected
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_works(folder):
     (program,) = code("python")
-    assert "edges" in finished([sys.executable, "-c", program], folder).stdout
+    assert "edges" in python(["-c", program], folder).stdout
 
 
 def test_every_command_of_the_readme_exists():
@@ -67,6 +69,7 @@ def test_every_command_of_the_readme_exists():
     assert named <= set(COMMANDS)
 
 
+@pytest.mark.slow
 def test_the_experiment_of_the_readme_works(folder):
     lines = [line for block in code("") for line in block.splitlines()]
     (command,) = [line for line in lines if " experiment grids" in line]

@@ -36,7 +36,7 @@ class Answers:
         i, j = (position(node, model.problem_.names) for node in (source, target))
         return explain_pair(
             model.problem_, model.prior_used_, model.evidence_, model.reasons_,
-            model.edge_probabilities_, (i, j), changes,
+            model.edge_probabilities_, (i, j), changes, model.prior_gains_,
         )  # fmt: skip
 
     def score(self, X: Any, y: Any = None) -> float:

@@ -28,7 +28,7 @@ from graphprior.evidence.evidence import Evidence, EvidenceFacts, data_evidence,
 from graphprior.evidence.precision import PrecisionEstimate, PrecisionFacts, constrained_mle
 from graphprior.io.progress import reporting
 from graphprior.observations.series import row_order
-from graphprior.priors.average import AveragedPrior
+from graphprior.priors.average import AveragedPrior, ShiftedPrior
 from graphprior.priors.exact import LearnedRate
 from graphprior.priors.fit_check import PriorGain, check_priors
 from graphprior.priors.load import INDEPENDENT, refuse_too_large, resolve_priors
@@ -269,10 +269,15 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return next(iter(known.values()))
         by_value = not problem.unknown_at_random
         found = check_priors(problem.known, asked, evidence, rng.spawn(1)[0], by_value, self.device)
-        weights = [1 / len(known)] * len(known)
-        if found is not None:
-            self.prior_gains_, weights = found.gains, list(found.weights)
-        return AveragedPrior.of(list(known.values()), weights)  # type: ignore[arg-type]
+        used: list[Any] = list(known.values())
+        if found is None:
+            return AveragedPrior.of(used, [1 / len(used)] * len(used))
+        self.prior_gains_ = found.gains
+        moved = [
+            ShiftedPrior.of(prior, gain.offset)
+            for prior, gain in zip(used, found.gains, strict=True)
+        ]
+        return AveragedPrior.of(moved, list(found.weights))
 
     def _at_rate(self, prior: Prior, evidence: Evidence | None) -> Prior:
         """Independent edges at the rate that the data tell, where they tell it."""

@@ -23,8 +23,10 @@ import torch
 from graphprior.batch import work
 from graphprior.batch.work import Journal, Place, alone, do, journal
 from graphprior.errors import GraphPriorError
+from warm import program
 
 SERIAL = Place()
+HERE = Path(__file__).parent
 
 
 # What units do. Workers import these by name.
@@ -198,12 +200,16 @@ def run_and_kill_until_done(path, seed):
     print(kills)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_writes_what_an_unkilled_one_does(tmp_path):
-    code = "import sys, test_work; test_work.run_and_kill_until_done(sys.argv[1], sys.argv[2])"
+    code = (
+        f"import sys; sys.path[:0] = {[str(HERE), str(HERE.parent)]!r}\n"
+        "import test_work; test_work.run_and_kill_until_done(sys.argv[1], sys.argv[2])"
+    )
     seed = str(random.randrange(10**6))
     done = subprocess.run(
-        [sys.executable, "-c", code, tmp_path / "killed", seed],
-        cwd=Path(__file__).parent, capture_output=True, text=True, timeout=120, check=False,
+        [*program("python"), "-c", code, tmp_path / "killed", seed],
+        cwd=HERE, capture_output=True, text=True, timeout=120, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (seed, done.stderr)
     assert int(done.stdout) >= 3, seed
@@ -225,6 +231,7 @@ def long_units(trace=None):
 # Processes take seconds to start; the next tests share theirs until one kills them.
 
 
+@pytest.mark.slow
 def test_several_processes_give_what_one_gives(tmp_path):
     a, b = tmp_path / "a", tmp_path / "b"
     one = finish(a, long_units(), digest_or_hang)
@@ -232,6 +239,7 @@ def test_several_processes_give_what_one_gives(tmp_path):
     assert sorted_lines(a) == sorted_lines(b)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ctrl_c_ends_a_run_and_keeps_what_was_done(tmp_path, jobs):
     yielded, path = {}, tmp_path / "j"
@@ -270,6 +278,7 @@ def test_an_error_in_a_unit_ends_the_run_and_keeps_what_was_done(tmp_path):
         assert set(kept.results) == set("abc")
 
 
+@pytest.mark.slow
 def test_a_killed_worker_process_is_an_error_that_says_so(tmp_path):
     with journal(tmp_path / "j") as kept:
         with pytest.raises(GraphPriorError, match=r"worker process was killed.* fewer jobs="):
@@ -304,6 +313,7 @@ def cluster():
         yield running
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_a_worker_gives_what_one_process_gives(tmp_path, cluster):
     trace, path, killed = tmp_path / "trace", tmp_path / "cluster", False
     place = Place(scheduler=cluster.scheduler_address)
@@ -317,18 +327,21 @@ def test_a_cluster_that_loses_a_worker_gives_what_one_process_gives(tmp_path, cl
     assert sorted_lines(path) == sorted_lines(tmp_path / "serial")
 
 
+@pytest.mark.slow
 def test_an_error_in_a_unit_on_a_cluster_is_that_error(tmp_path, cluster):
     place = Place(scheduler=cluster.scheduler_address)
     with journal(tmp_path / "j") as kept, pytest.raises(RuntimeError, match="stumbled"):
         list(do(letters("ax"), stumble_at_x, kept, place))
 
 
+@pytest.mark.slow
 def test_a_scheduler_gets_all_units_though_few_at_a_time(tmp_path, cluster, monkeypatch):
     monkeypatch.setattr(work, "WAITING", 3)
     place = Place(scheduler=cluster.scheduler_address)
     assert finish(tmp_path / "j", MANY, wait_a_little, place).keys() == dict(MANY).keys()
 
 
+@pytest.mark.slow
 def test_a_unit_that_kills_every_worker_is_named_once_all_others_are_kept(tmp_path, cluster):
     usual, cluster.scheduler.allowed_failures = cluster.scheduler.allowed_failures, 0
     place = Place(scheduler=cluster.scheduler_address)
@@ -342,6 +355,7 @@ def test_a_unit_that_kills_every_worker_is_named_once_all_others_are_kept(tmp_pa
         cluster.scheduler.allowed_failures = usual
 
 
+@pytest.mark.slow
 def test_a_cluster_without_workers_is_an_error_that_says_what_to_start(monkeypatch):
     from distributed import LocalCluster
 
@@ -354,6 +368,7 @@ def test_a_cluster_without_workers_is_an_error_that_says_what_to_start(monkeypat
         pass
 
 
+@pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_an_error_in_about_ten_seconds():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -367,6 +382,7 @@ def test_a_scheduler_that_does_not_answer_is_an_error_in_about_ten_seconds():
     assert time.monotonic() - start < 30  # ten, and what a busy machine adds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("address", ["nonsense", "foo://x:1", "", "tcp://127.0.0.1:x"])
 def test_an_address_that_is_none_is_an_error_that_shows_one(monkeypatch, address):
     monkeypatch.setattr(work, "PATIENCE", 0.5)
@@ -377,6 +393,7 @@ def test_an_address_that_is_none_is_an_error_that_shows_one(monkeypatch, address
         pass
 
 
+@pytest.mark.slow
 def test_no_half_client_is_left_of_an_address_that_is_none(monkeypatch):
     """One that is collected while another client starts waits for ever."""
     from distributed import Client

@@ -26,7 +26,7 @@ from command_line import (
     write_known,
     write_observations,
 )
-from graphprior import save_prior
+from graphprior import load_prior, save_prior
 from graphprior.batch import work
 from graphprior.batch.work import journal
 from graphprior.cli.main import main
@@ -34,12 +34,14 @@ from graphprior.cohort import cohort, worker
 from graphprior.cohort.cohort import COLUMNS, JOURNAL, LOG, find_tables
 from graphprior.graphs.matrices import hide
 from graphprior.io.inputs import Reading
+from graphprior.priors import load
 from graphprior.priors.networks.evidence_network import (
     EvidenceNetwork,
     EvidenceNetworkConfig,
     EvidenceNetworkPrior,
 )
 from oracles import random_graph
+from warm import program
 
 HERE = Path(__file__).parent
 EACH = ["estimate", "data", "--each"]
@@ -77,6 +79,7 @@ def rows(out):
 # A table among many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -126,12 +129,18 @@ def test_a_row_of_the_summary_tells_what_the_folder_holds(here, tables):
 
 
 def test_a_prior_is_read_once_for_all_tables(here, tables, monkeypatch):
+    """An own file by the worker, a shipped prior where priors are resolved."""
     read = []
-    worker._prior.cache_clear()
-    monkeypatch.setattr(worker, "load_prior", lambda name: read.append(name) or load(name))
-    load = cohort.load_prior
-    assert here(*EACH, "--prior", "egonets", "--out", "many").code == 0
-    assert read == ["egonets"]
+    copy = save_prior(load_prior("grids"), tables / "mine.safetensors")
+    worker._own.cache_clear()
+    load._shipped.cache_clear()
+    for module in (worker, load):
+        monkeypatch.setattr(
+            module, "load_prior", lambda name: read.append(name) or load_prior(name)
+        )
+    priors = ["--prior", "egonets", "--prior", str(copy)]
+    assert here(*EACH, *priors, "--out", "many").code == 0
+    assert sorted(read) == sorted(["egonets", str(copy)])
 
 
 def test_what_is_no_table_is_left_out(here, tables):
@@ -300,7 +309,7 @@ OTHERS = {
     "seed": (["--seed", "1"], lambda f: None, "random_state 0 there, 1 here"),
     "engine": (["--engine", "gibbs"], lambda f: None, "engine direct there, gibbs here"),
     "pictures": (["--pictures"], lambda f: None, "pictures"),
-    "prior": (["--prior", "egonets"], lambda f: None, "egonets here"),
+    "prior": (["--prior", "egonets"], lambda f: None, "'egonets'] here"),
     "known": (["--known", "one.csv"], lambda f: None, "tables that came, went or changed: a, b b"),
     "weights": ([], lambda f: save_small_prior(f, 2), "prior_sha256"),
     "table": ([], change_a_table, "tables that came, went or changed: a)"),
@@ -309,6 +318,7 @@ OTHERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "change", "word"), OTHERS.values(), ids=OTHERS)
 def test_another_run_in_the_same_folder_is_refused(here, tables, options, change, word):
     save_small_prior(tables, 1)
@@ -344,6 +354,7 @@ def test_two_runs_at_once_are_refused(here, tables):
 # Processes, kills and interrupts
 
 
+@pytest.mark.slow
 def test_where_the_work_is_done_changes_nothing(here, tables):
     words = [*EACH, "--known", "known", "--prior", "egonets"]
     places = {"serial": [], "jobs": ["--jobs", "2"], "local": ["--cluster", "local"]}
@@ -389,6 +400,7 @@ def kill_until_done(seed):
     print(kills)
 
 
+@pytest.mark.slow
 def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(here, tables, rng):
     for i in range(12):
         shutil.copy(tables / "known" / "a.csv", tables / "known" / f"{i}.csv")
@@ -399,7 +411,7 @@ def test_a_run_killed_at_random_moments_ends_like_one_that_was_not(here, tables,
     )
     seed = str(random.randrange(10**6))
     done = subprocess.run(
-        [sys.executable, "-c", code, seed], cwd=tables, env=environment(),
+        [*program("python"), "-c", code, seed], cwd=tables, env=environment(),
         capture_output=True, text=True, timeout=200, check=False,
     )  # fmt: skip
     assert done.returncode == 0, (seed, done.stderr)

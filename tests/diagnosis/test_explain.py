@@ -6,7 +6,7 @@ from enumeration import at_estimate, random_prior, simulated_problem
 from graphprior import PartialGGM
 from graphprior.engines.gibbs import Sweeps
 from graphprior.engines.langevin import Langevin
-from graphprior.errors import GraphPriorError
+from graphprior.errors import GraphPriorError, notes
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import nothing_known, unvech
 from graphprior.priors.exact import FiniteGraphs
@@ -188,6 +188,7 @@ def test_without_data_there_is_no_partial_correlation():
     assert "partial correlation" not in str(found)
 
 
+@pytest.mark.slow
 def test_where_a_probability_was_drawn_the_changes_say_where_they_start():
     found = [fitted(engine="gibbs").explain(*pair) for pair in unknown_pairs(fitted())]
     for explained in found:
@@ -195,3 +196,20 @@ def test_where_a_probability_was_drawn_the_changes_say_where_they_start():
         told = f"without drawing it has {explained.undrawn:.2f}" in str(explained)
         assert told == differs
     assert any("without drawing" in str(explained) for explained in found)
+
+
+def test_where_priors_are_averaged_their_weights_are_told():
+    rng = np.random.default_rng(3)
+    priors = [random_prior(rng, 5, 1.5), random_prior(rng, 5, 1.5), None]
+    _, problem = simulated_problem(rng, 5, 80, 7)
+    with notes():
+        model = PartialGGM(priors, random_state=0).fit(problem.X, known=problem.known)
+    pair = unknown_pairs(model)[0]
+    found = model.explain(*pair)
+    assert dict(found.priors) == {gain.name: gain.weight for gain in model.prior_gains_}
+    total = found.prior + found.data + found.hidden
+    assert expit(total) == pytest.approx(found.probability)
+    if found.priors:
+        name, weight = found.priors[0]
+        assert weight == max(gain.weight for gain in model.prior_gains_)
+        assert f"{name} (weight {weight:.2f})" in str(found)

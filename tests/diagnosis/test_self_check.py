@@ -143,6 +143,7 @@ def test_right_probabilities_can_be_trusted(record_property):
     assert (check.rows, check.unknown_pairs, check.pairs) == (ROWS, PAIRS, 100 * PAIRS)
 
 
+@pytest.mark.slow
 def test_right_probabilities_are_off_as_chance_has_it():
     """By how much, and how often by more than is told to be rare."""
     found = [islands().check(20, random_state=seed) for seed in range(60)]
@@ -153,6 +154,7 @@ def test_right_probabilities_are_off_as_chance_has_it():
     assert abs(rare - 0.05) < 3 * np.sqrt(0.05 * 0.95 / len(found))
 
 
+@pytest.mark.slow
 def test_a_right_model_is_rarely_called_wrong_though_all_tables_come_from_one(record_property):
     """What the one table said of its pairs is in all of them: chance alone would not allow it."""
     verdicts, beyond = [], []
@@ -242,6 +244,7 @@ def test_graphs_without_edges_are_told_as_such():
     assert "where there are 0" in check.words()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draws", [2, 20])
 def test_ranks_are_uniform_where_graphs_drawn_are_right(draws):
     model = islands(engine=Gibbs(draws))
@@ -553,6 +556,7 @@ def content(folder):
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
+@pytest.mark.slow
 def test_the_command_checks_a_folder_and_the_report_shows_it(here, tmp_path):
     before = content(tmp_path)
     code, out, err = here("check", "result", "--simulations", 6, "--seed", 3)
@@ -570,6 +574,7 @@ def test_the_command_checks_a_folder_and_the_report_shows_it(here, tmp_path):
     assert (tmp_path / "again.html").read_bytes() == after[tmp_path / "result" / "report.html"]
 
 
+@pytest.mark.slow
 def test_the_command_is_the_method(here):
     code, out, _ = here("check", "result", "--simulations", 4, "--seed", 3, "--json")
     assert code == 0
@@ -578,12 +583,14 @@ def test_the_command_is_the_method(here):
     assert json.loads(out) == check.facts()
 
 
+@pytest.mark.slow
 def test_a_folder_without_a_report_gets_none(here, tmp_path):
     (tmp_path / "result" / "report.html").unlink()
     assert here("check", "result", "--simulations", 2)[2].endswith("wrote check.json\n")
     assert not (tmp_path / "result" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_inputs_elsewhere_are_said(here, tmp_path):
     (tmp_path / "far").mkdir()
     for name in ("x.csv", "known.csv"):
@@ -611,6 +618,7 @@ def with_two_tables(run):
     run["inputs"]["data"]["y.csv"] = "0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spoil", "told"),
     [
@@ -636,6 +644,7 @@ def assert_refused(here, folder, words, told):
     assert content(folder) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -659,6 +668,7 @@ def test_inputs_that_changed_or_are_gone_are_refused(here, tmp_path, name, what)
     assert_refused(here, tmp_path, ["result"], f"{what}: no such file here")
 
 
+@pytest.mark.slow
 def test_another_fit_than_the_folder_holds_is_told(here, tmp_path):
     with np.load(tmp_path / "result" / "result.npz") as z:
         arrays = {name: z[name] for name in z.files}
@@ -669,6 +679,7 @@ def test_another_fit_than_the_folder_holds_is_told(here, tmp_path):
     assert "note: fitted again, probabilities differ by up to" in err
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_was_done(here, tmp_path, monkeypatch):
     fits = PartialGGM.fit
 

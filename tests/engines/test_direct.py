@@ -40,6 +40,7 @@ def test_where_pairs_do_not_depend_on_each_other_it_is_exact(rng, n, unknown, pa
         np.testing.assert_allclose(found.edge_probabilities, expected, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_coupled_pairs_are_near_enumeration_and_nearer_after_some_passes(record_property):
     once, usual = [], []
     for seed in range(12):
@@ -79,6 +80,7 @@ def test_the_reasons_add_up_to_the_posterior(by_value):
     assert found.diagnostics.hidden_log_odds == reasons.hidden[U][0]
 
 
+@pytest.mark.slow
 def test_the_data_are_told_what_the_prior_says_without_them():
     """The Bayes factors are those of the data when pairs have the prior's part alone."""
     for seed in range(4):

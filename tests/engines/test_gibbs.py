@@ -35,6 +35,7 @@ def standard_error(posterior, M):
     return width * P * (1 - P) / student.ppf(0.975, M - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "n", "k", "unknown"), [(0, 4, 20, None), (1, 4, 200, None), (2, 5, 60, 6)]
 )
@@ -51,6 +52,7 @@ def test_pairs_drawn_one_at_a_time_match_enumeration(seed, n, k, unknown, record
     assert (error < 4 * standard_error(found, M) + 1e-3).all()
 
 
+@pytest.mark.slow
 def test_whole_graphs_match_enumeration():
     """The last graph of each chain, against the probabilities of all 64."""
     M = 600
@@ -63,6 +65,7 @@ def test_whole_graphs_match_enumeration():
     assert 0.5 * np.abs(p - q).sum() < noise + 0.03
 
 
+@pytest.mark.slow
 def test_blocks_are_near_enumeration(record_property):
     """Pairs of a block are drawn as independent; three blocks of six pairs."""
     gaps = []
@@ -84,6 +87,7 @@ def test_without_data_it_draws_from_the_prior(rng):
     assert gap(found, exact_marginals(known, prior)) < 0.02
 
 
+@pytest.mark.slow
 def test_independent_edges_are_exact_whatever_the_blocks(rng):
     """Without coupling there is nothing that a block could miss, nor chance in its answer."""
     known = nothing_known(5)
@@ -138,6 +142,7 @@ def test_known_pairs_never_change_and_the_answer_is_whole(M):
     assert np.isfinite(total).all()
 
 
+@pytest.mark.slow
 def test_the_bounds_cover_the_exact_probabilities_about_as_often_as_they_say():
     """Short runs of few chains; each covers or not, and together nine in ten do."""
     prior, problem, evidence = small_problem(0, 4, 20)
@@ -152,6 +157,7 @@ def test_the_bounds_cover_the_exact_probabilities_about_as_often_as_they_say():
     assert share > 0.95 - 4 * np.sqrt(0.05 * 0.95 / len(covered)) - 0.03
 
 
+@pytest.mark.slow
 def test_relabelling_nodes_relabels_the_distribution(rng):
     prior, problem, evidence = small_problem(0, 4, 60)
     order = np.array([2, 0, 3, 1])
@@ -182,6 +188,7 @@ def test_nothing_unknown_is_what_is_known(rng, sweeps):
     np.testing.assert_array_equal(found.samples, np.repeat(A[None], 3, axis=0))
 
 
+@pytest.mark.slow
 def test_a_prior_of_some_graphs_only_yields_those():
     """A path with one end known: pairs are drawn one by one, and every graph is a path."""
     prior = FiniteGraphs.up_to_relabelling([PATH])
@@ -197,6 +204,7 @@ def test_a_prior_of_some_graphs_only_yields_those():
     assert found.diagnostics.passes == ONE_BY_ONE.passes(5)
 
 
+@pytest.mark.slow
 def test_how_well_chains_agree_is_told():
     prior, problem, evidence = small_problem(0, 4, 20)
     sweeps = Sweeps(None, 3, 20, None)

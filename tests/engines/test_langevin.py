@@ -88,6 +88,7 @@ def total_variation_from_enumeration(seed, k, M=1500):
     return 0.5 * np.abs(p - q).sum(), noise
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("seed", "k"), [(2, 40), (7, 40), (9, 40)])
 def test_posterior_samples_match_exact_enumeration(seed, k, record_property):
     """Twice the likelihood score, as Eq. (27) is printed, would be off by 0.23 or more."""
@@ -96,6 +97,7 @@ def test_posterior_samples_match_exact_enumeration(seed, k, record_property):
     assert distance < noise + 0.05
 
 
+@pytest.mark.slow
 def test_prior_samples_match_exact_enumeration():
     """LPr alone on a parity-like prior: all graphs on four nodes, some pairs known."""
     graphs = all_graphs(4)
@@ -204,6 +206,7 @@ def test_steps_are_cut_where_the_likelihood_is_stiff(rng):
     assert (posterior.edge_probabilities[A == 1] == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [20, 200_000])
 def test_the_schedule_unless_given_is_the_relaxed_one(rng, k):
     """Stretched where the likelihood is stiff, and traced at the end of every level."""

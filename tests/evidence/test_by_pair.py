@@ -50,6 +50,7 @@ def test_other_names_count_the_same_and_few_rows_count_nothing(rng):
     assert by_pair(R, 15, pairs(8)) is None
 
 
+@pytest.mark.slow
 def test_far_too_many_edges_are_noted():
     """Where shared causes make edges seem more than half as common again, a note says so."""
     noted = 0
@@ -64,6 +65,7 @@ def test_far_too_many_edges_are_noted():
     assert noted > 0
 
 
+@pytest.mark.slow
 def test_sparse_graphs_are_not_noted():
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -73,6 +75,7 @@ def test_sparse_graphs_are_not_noted():
         assert not any(WORDS in line for line in words)
 
 
+@pytest.mark.slow
 def test_it_is_not_said_where_the_rate_is_given():
     rng = np.random.default_rng(1)
     _, Theta = factor_like(rng, 50)

@@ -21,6 +21,8 @@ from graphprior.priors.exact import IndependentEdges
 from graphprior.results.metrics import on_unknown
 from oracles import engine_with, random_graph
 
+pytestmark = pytest.mark.slow
+
 PROBLEMS, RANKED, DRAWS, BINS = 30, 12, 10, 5
 RATE = 0.3
 SIZES = (8, 8, 9, 10, 12)

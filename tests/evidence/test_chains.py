@@ -54,6 +54,7 @@ def _dominant(A, rng):
     return V + max(1.0, 0.1 - np.linalg.eigvalsh(V)[0]) * np.eye(len(A))
 
 
+@pytest.mark.slow
 def test_of_two_variables_the_probability_is_that_of_exact_integration():
     """The integral of |Theta|**(k/2) exp(-k/2 tr S Theta) over both diagonal entries and the edge.
 
@@ -166,6 +167,7 @@ def test_a_bayes_factor_given_the_rest_is_that_of_the_drawing(slack):
     assert abs(np.mean(p)) < 4 * np.std(p) / np.sqrt(len(p)) + 1e-3
 
 
+@pytest.mark.slow
 def test_more_variables_do_not_change_the_mind():
     """F1 of a sparse graph with strong edges stays as n passes 55, where pairs pass 1500."""
     for n in (50, 64):

@@ -38,6 +38,7 @@ problems = st.tuples(
 )
 
 
+@pytest.mark.slow
 @given(problems)
 def test_constrained_mle_is_optimal_or_says_that_it_is_not_there(parameters):
     n, k, share, density, seed = parameters
@@ -70,6 +71,7 @@ def test_scalar_penalty_equals_scikit_learn(n, lam, seed):
     np.testing.assert_allclose(Theta, expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_matrix_penalty_equals_skglm_and_gglasso(seed):
     skglm = pytest.importorskip("skglm.covariance")
@@ -139,6 +141,7 @@ def test_a_tree_has_a_maximum_from_two_centred_dimensions_on(rng):
     assert not constrained_mle(Problem.create(rng.standard_normal((2, 20)), A)).exists
 
 
+@pytest.mark.slow
 def test_existence_agrees_with_a_search_for_a_definite_completion(rng):
     """Certificate against an oracle: the determinant over all completions by convex optimisation.
 
@@ -186,6 +189,7 @@ def test_nearly_dependent_columns_are_solved(rng, noise):
     np.testing.assert_allclose(fit.Theta @ sample_covariance(X), np.eye(5), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 3])
 def test_columns_with_common_factors_are_solved(seed):
     """Pairs that leave zero together drive each other back: the penalty is lowered in stages."""
@@ -212,6 +216,7 @@ def test_dependent_columns_have_no_maximum_and_are_named(rng):
     assert dependent_columns(sample_covariance(X)) == [0, 1, 2, 4, 5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "share"), [(31, 0.0), (32, 0.0), (80, 0.3)])
 def test_noise_is_not_called_dependent(k, share):
     for seed in range(20):
@@ -302,6 +307,7 @@ def test_supports_along_a_path_of_penalties_are_those_of_each_alone(rng, uses_kn
     assert len({int(s.sum()) for s in together}) > 1
 
 
+@pytest.mark.slow
 def test_a_maximum_that_is_not_there_is_given_up_early(rng):
     """Half of the pairs free, k far below n: Newton's method would run off for 2000 steps."""
     known = hide(random_graph(rng, 30, 0.08), rng, share=0.5)

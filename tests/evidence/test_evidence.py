@@ -175,6 +175,7 @@ def test_many_observations_tell_the_truth(record_property):
     assert np.mean(off) < -3
 
 
+@pytest.mark.slow
 def test_more_observations_say_more():
     """The mean log score of the hidden pairs falls with k."""
     scores = []
@@ -308,6 +309,7 @@ def pooled():
     return pool
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [40, 200])
 def test_probabilities_are_frequencies(pooled, k, record_property):
     """Within 4 standard errors and 0.02, in bins of log-odds."""
@@ -407,6 +409,7 @@ def test_the_rate_is_that_of_the_hidden_pairs(record_property):
     assert np.abs(errors).max() < 0.2
 
 
+@pytest.mark.slow
 def test_random_problems_of_another_kind_are_no_harder():
     """Diagonally dominant precisions, other strengths: certain answers are right."""
     right = []

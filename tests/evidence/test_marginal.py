@@ -61,6 +61,7 @@ def test_the_score_is_the_slope_of_the_log_likelihood(rng):
             )
 
 
+@pytest.mark.slow
 def test_the_score_is_symmetric_zero_at_known_pairs_and_has_no_noise_level(rng):
     for problem, evidence, likelihood in likelihoods():
         A = relaxed(problem, evidence, rng.normal(0.5, 0.5, (3, len(evidence.rows))))
@@ -147,6 +148,7 @@ def weakly_coupled(rng, known):
     return evidence_of(known, C * np.sqrt(np.outer(d, d)), rng.normal(0, 9, 6))
 
 
+@pytest.mark.slow
 def test_langevin_with_an_exact_prior_is_near_enumeration(record_property):
     rng, known = np.random.default_rng(2), nothing_known(4)
     prior, evidence = random_prior(rng), weakly_coupled(rng, known)

@@ -99,6 +99,7 @@ def false_and_true(model, A, known):
     return np.array([(found & (A == 0)).sum(), (found & (A == 1)).sum()])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::graphprior.errors.GraphPriorWarning")
 def test_weak_dependence_everywhere_makes_no_edges(rng):
     """Exact zeros find false edges in it, the more the more data there are; slack does not."""
@@ -198,6 +199,7 @@ def test_errors_and_absent_pairs_are_integrated_out(rng, seen):
     np.testing.assert_array_equal(exact.F, linearise(Theta, S, k, rows[free], cols[free]).F)
 
 
+@pytest.mark.slow
 def test_a_gain_that_is_not_clear_changes_nothing(rng, monkeypatch):
     problems = []
     for _ in range(12):

@@ -45,6 +45,7 @@ def test_a_whole_file_is_accepted(name, folder):
     assert accepts(reader, folder, reader.files[reader.target])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READERS)
 def test_a_damaged_file_is_read_or_refused(name, folder):
     reader = READERS[name]

@@ -183,6 +183,7 @@ def test_pairs_are_correlated_by_the_rows_that_have_both(rng):
     assert found.worth[0, 1] <= (seen[:, 0] & seen[:, 1]).sum()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.0, 0.45])
 def test_the_worth_of_a_pair_is_how_well_it_is_estimated(strength):
     """Variance of the pairwise Theta_01 over that of one row, within 4 standard errors and 5%."""
@@ -341,6 +342,7 @@ def pooled(request):
     return np.concatenate(log_bf), np.concatenate(truth)
 
 
+@pytest.mark.slow
 def test_probabilities_are_frequencies_with_a_fifth_missing(pooled, record_property):
     """Within 4 standard errors and 0.02, in bins of log-odds, as with complete data."""
     bins = [(-99, -2), (-2, -1.5), (-1.5, -1), (-1, 0), (0, 99)]

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -12,12 +11,15 @@ import pandas as pd
 import pytest
 from distributed import Client, LocalCluster
 
+from documents import graphprior
 from graphprior.batch.work import Place
 from graphprior.paper.experiments.folder import JOURNAL
 from graphprior.paper.experiments.registry import experiment
 from graphprior.paper.experiments.run import Options
+from warm import program
 
-PROGRAM = [sys.executable, "-c", "from graphprior.cli.main import main; main()"]
+pytestmark = pytest.mark.slow
+
 ARGUMENTS = ["experiment", "grids-10", "--methods", "Threshold,TIGER", "--graphs", "6"]
 OPTIONS = {"methods": ("Threshold", "TIGER"), "graphs": 6}
 
@@ -46,7 +48,7 @@ def lines(path):
 def run_and_kill(out, reached, wait=0.0):
     """Run, and kill so many seconds after something is reached."""
     process = subprocess.Popen(
-        [*PROGRAM, *ARGUMENTS, "--out", str(out)],
+        [*program("graphprior"), *ARGUMENTS, "--out", str(out)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
     while not reached() and process.poll() is None:
@@ -114,10 +116,7 @@ def test_a_cluster_that_loses_a_worker_gives_the_same_rows(tmp_path, quiet):
 
 
 def test_the_local_cluster_of_the_command_line_works(tmp_path, quiet):
-    done = subprocess.run(
-        [*PROGRAM, *ARGUMENTS, "--out", str(tmp_path / "out"), "--cluster", "local", "--jobs", "2"],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    words = [*ARGUMENTS, "--out", str(tmp_path / "out"), "--cluster", "local", "--jobs", "2"]
+    done = graphprior(words, tmp_path)
     assert "| TIGER | 6 |" in done.stdout
     assert rows_of(tmp_path / "out") == rows_of(quiet)

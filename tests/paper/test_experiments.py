@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from PIL import Image
 
 from documents import ROOT
 from graphprior.batch.work import Place, journal
@@ -18,6 +19,7 @@ from graphprior.paper.baselines.registry import methods, without_data
 from graphprior.paper.datasets.registry import families
 from graphprior.paper.experiments import units
 from graphprior.paper.experiments.figure import draw, styles, table
+from graphprior.paper.experiments.folder import save_figure
 from graphprior.paper.experiments.published import best, curve, published_methods
 from graphprior.paper.experiments.registry import experiment, experiments
 from graphprior.paper.experiments.rows import Finished
@@ -25,7 +27,7 @@ from graphprior.paper.experiments.run import Comparison, Options, planned
 from graphprior.paper.experiments.spec import Budget, Spec, Unknown
 from graphprior.paper.experiments.tuning import fit_penalty, fitted, tuning_units, tuning_xs
 from graphprior.priors.noise import Schedule
-from graphprior.priors.store import shipped_priors
+from graphprior.priors.store import load_prior
 from graphprior.results.metrics import auc, f1, split_metric
 
 SMALL = Spec(
@@ -56,7 +58,7 @@ def test_every_figure_names_things_that_exist(figure):
     assert spec.dataset in families()
     assert set(spec.methods) <= set(methods())
     assert set(spec.budgets) <= set(spec.methods)
-    assert set(spec.priors.values()) <= set(shipped_priors())
+    assert all(load_prior(name).card for name in spec.priors.values())
     assert set(published_methods(spec.name)) <= set(spec.methods)
     assert set(best(spec.name)) == set(spec.xs)
     assert Spec.from_json(spec.to_json()) == spec
@@ -215,6 +217,7 @@ def made_up(spec, score, rng, methods=("A", "B"), R=30, pairs=40):
     return results
 
 
+@pytest.mark.slow
 def test_perfect_scores_give_one_and_noise_gives_chance(rng):
     perfect = Finished(SMALL, made_up(SMALL, lambda a: a * 0.8, rng), ["A", "B"]).summary()
     assert np.allclose(perfect["value"], 1.0)
@@ -304,6 +307,7 @@ def rows_of(out):
     return table.sort_values(list(table.columns[:6])).to_csv(index=False)
 
 
+@pytest.mark.slow
 def test_a_run_leaves_everything_behind_and_joins_what_is_added(tmp_path):
     run(tmp_path / "one", methods=("Threshold",))
     words = run(tmp_path / "one", methods=("WGL",))
@@ -348,6 +352,7 @@ def test_results_without_units_are_replaced_only_when_told(tmp_path):
     assert len(json.loads((out / "run.json").read_text())["runs"]) == 1
 
 
+@pytest.mark.slow
 def test_methods_that_are_not_run_keep_the_results_of_a_checkout(tmp_path):
     whole, out = tmp_path / "whole", tmp_path / "out"
     run(whole)
@@ -365,6 +370,7 @@ def test_methods_that_are_not_run_keep_the_results_of_a_checkout(tmp_path):
         )
 
 
+@pytest.mark.slow
 def test_a_checkout_of_a_slow_method_takes_more_graphs(tmp_path):
     figure = Comparison(replace(SMALL, budgets={"Threshold": Budget(4)}))
     whole, out = tmp_path / "whole", tmp_path / "out"
@@ -398,6 +404,7 @@ def value_of(out, method):
 WITH_PRIOR = Comparison(replace(SMALL, xs=(2.0,), priors={"evidence": "grids"}))
 
 
+@pytest.mark.slow
 def test_another_prior_of_the_same_name_is_not_joined(tmp_path, monkeypatch):
     out = tmp_path / "out"
     WITH_PRIOR.run(out, Options(graphs=2, methods=("Threshold", "direct")), silent)
@@ -420,6 +427,7 @@ def other_schedule(monkeypatch):
     units._method.cache_clear()
 
 
+@pytest.mark.slow
 def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatch):
     out = tmp_path / "out"
 
@@ -443,6 +451,7 @@ def test_a_method_that_changed_under_its_name_is_not_joined(tmp_path, monkeypatc
     assert len(gzip.decompress(new).splitlines()) == len(gzip.decompress(old).splitlines())
 
 
+@pytest.mark.slow
 def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
     """Results come with a checkout, the journal beside them was made here before."""
     here, theirs = tmp_path / "here", tmp_path / "theirs"
@@ -458,6 +467,7 @@ def test_an_old_journal_does_not_join_newer_results(tmp_path, monkeypatch):
     assert (here / "slow.jsonl.gz").read_bytes() == (theirs / "slow.jsonl.gz").read_bytes()
 
 
+@pytest.mark.slow
 def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
     out = tmp_path / "out"
     run(out, methods=("Threshold",))
@@ -473,6 +483,7 @@ def test_rows_wait_until_all_their_units_are_there_again(tmp_path):
     assert rows_of(out) == rows_of(whole)
 
 
+@pytest.mark.slow
 def test_units_of_a_method_that_is_no_longer_slow_are_not_thrown_away(tmp_path):
     out = tmp_path / "out"
     SLOW_LL.run(out, Options(graphs=2, methods=("LL",)), silent)
@@ -612,3 +623,21 @@ def test_the_figure_draws_every_method_that_was_run_or_published(rng):
     assert [t.get_text() for t in left.get_legend().get_texts()] == ["LPost", "mine"]
     shown = {t.get_text() for t in right.get_legend().get_texts()}
     assert shown == set(published_methods("grids-10"))
+
+
+def test_a_saved_picture_is_lighter_and_looks_the_same(tmp_path, rng):
+    spec = replace(SMALL, name="grids-10", xs=(0.15, 0.35, 0.85, 2.0))
+    results = made_up(spec, lambda a: a * 0.9, rng, ["LPost", "mine"], R=4)
+    figure = draw(spec, Finished(spec, results, ["LPost", "mine"]).summary())
+    figure.savefig(tmp_path / "full.png", dpi=110)
+    save_figure(tmp_path / "few.png", figure)
+    full, few = (Image.open(tmp_path / f"{name}.png").convert("RGB") for name in ("full", "few"))
+    assert np.abs(np.asarray(full, float) - np.asarray(few, float)).max(2).mean() < 1
+    assert 2 * (tmp_path / "few.png").stat().st_size < (tmp_path / "full.png").stat().st_size
+
+
+def test_committed_results_are_light():
+    """What a run leaves behind on this machine alone does not count."""
+    ours = {"units.jsonl", "log.txt"}
+    sizes = [p.stat().st_size for p in RESULTS.rglob("*") if p.is_file() and p.name not in ours]
+    assert sum(sizes) < 3e6

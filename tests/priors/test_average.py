@@ -7,7 +7,7 @@ from enumeration import random_prior
 from graphprior import PartialGGM
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import nothing_known, unvech, vech
-from graphprior.priors.average import AveragedPrior, mean_log_odds
+from graphprior.priors.average import AveragedPrior, ShiftedPrior, mean_log_odds
 from graphprior.priors.exact import FiniteGraphs, IndependentEdges, LearnedRate
 from graphprior.priors.load import AUTO, GENERAL, INDEPENDENT, resolve_priors
 from graphprior.problem.problem import Problem
@@ -101,6 +101,17 @@ def test_what_weighs_next_to_nothing_is_left_out():
     assert AveragedPrior.of([one, two], (0.995, 0.005)) is one
     kept = AveragedPrior.of([one, two, two], (0.6, 0.395, 0.005))
     assert kept.weights == pytest.approx((0.6 / 0.995, 0.395 / 0.995))
+
+
+@pytest.mark.parametrize("offset", [-1.5, 0.0, 0.7])
+def test_an_offset_is_added_to_what_is_not_known(rng, offset):
+    ell, prior = some_evidence(rng), random_prior(rng)
+    found, plain = (p.posterior_logits(ell) for p in (ShiftedPrior.of(prior, offset), prior))
+    known = ell.isinf()
+    assert torch.equal(found[known], ell[known])
+    assert (ShiftedPrior.of(prior, offset) is prior) == (offset == 0)
+    unknown = ~known & ~torch.eye(4, dtype=torch.bool)
+    torch.testing.assert_close(found[unknown], plain[unknown] + offset)
 
 
 @pytest.mark.parametrize("weights", [(0.5,), (0.5, 0.6), (1.0, 0.0), (-0.5, 1.5)])

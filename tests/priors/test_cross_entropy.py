@@ -281,6 +281,7 @@ def excess_bits(eta, right, asked):
     return float((cost - F.binary_cross_entropy(p, p, reduction="none")).mean() / math.log(2))
 
 
+@pytest.mark.slow
 def test_what_is_learned_approaches_the_exact_posterior(path_or_star, record_property):
     exact, learned, ell = path_or_star
     evidence = torch.as_tensor(unvech(ell.numpy()))

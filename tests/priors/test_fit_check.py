@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from enumeration import random_prior
 from graphprior import PartialGGM
@@ -13,7 +13,7 @@ from graphprior.evidence.evidence import data_evidence
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import hide, nothing_known, unvech, vech
 from graphprior.priors.exact import FiniteGraphs, IndependentEdges, StochasticBlocks
-from graphprior.priors.fit_check import LARGE, _questions, _score, check_prior, check_priors
+from graphprior.priors.fit_check import LARGE, _questions, check_prior, check_priors
 from graphprior.problem.problem import Problem
 from oracles import random_graph, random_precision, relabel
 
@@ -150,8 +150,39 @@ def test_known_pairs_and_the_datas_evidence_are_both_heard(rng):
     assert [q.are_known for q in known] == [True]
     assert [q.are_known for q in both] == [True, False]
     for questions in both:
-        right, wrong = (_score(questions, prior, False, "cpu").mean() for prior in priors.values())
+        right, wrong = (
+            questions.nats(questions.answers(prior, "cpu")).mean() for prior in priors.values()
+        )
         assert right > wrong
+
+
+class Learned(IndependentEdges):
+    """As if its rate had been learned from examples."""
+
+    is_learned = True
+
+
+@pytest.mark.parametrize("expected", [0.02, 0.1, 0.4])
+def test_a_learned_prior_that_expects_too_many_or_too_few_edges_is_moved(expected):
+    """With many known pairs what it says becomes their rate; beside none, for it is not alone."""
+    rng = np.random.default_rng(0)
+    A = random_graph(rng, 120, 0.1)
+    found = check_priors(hide(A, rng, share=0.1), {"": Learned(expected), "none": None}, None, rng)
+    gain = found.gains[0]
+    assert expit(logit(expected) + gain.offset) == pytest.approx(gain.rate, abs=0.01)
+    assert 0.3 < found.weights[0] < 0.7
+    alone = check_prior(A, Learned(expected), None, rng)
+    assert alone.offset == 0
+    exact = check_priors(A, {"": IndependentEdges(expected), "none": None}, None, rng)
+    assert exact.gains[0].offset == 0
+
+
+def test_few_pairs_hardly_move_a_prior(rng):
+    gains = [
+        check_priors(hide(draw(rng), rng, share=0.9), {"": Learned(0.4), "none": None}, None, rng)
+        for _ in range(5)
+    ]
+    assert all(abs(found.gains[0].offset) < 0.6 for found in gains if found is not None)
 
 
 def test_a_batch_of_folds_equals_its_parts(rng):
@@ -317,6 +348,7 @@ def test_priors_that_cannot_be_checked_have_the_same_weight_and_it_is_said(n, to
         assert model.prior_used_.weights == (0.5, 0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "unseen"), [(7, True), (8, False), (48, False), (50, True)])
 def test_a_size_far_from_the_examples_is_told(n, unseen):
     """The examples of this prior have 16 to 24 nodes."""

@@ -235,6 +235,7 @@ def test_padding_is_told_from_nodes_without_edges(network, rng):
     assert not torch.allclose(seen, alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parity", [True, False])
 def test_the_gradient_is_the_slope_of_the_answer(rng, parity):
     """Of all weights and all evidence, where some pairs are known and some are padding."""

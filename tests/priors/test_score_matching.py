@@ -64,26 +64,24 @@ def independent_edges():
 
 @pytest.fixture(scope="module")
 def finite_set():
-    """All labellings of a path, a star and a cycle with a tail, on five nodes."""
-    tadpole = nx.cycle_graph(4)
-    tadpole.add_edge(0, 4)
-    kinds = [nx.to_numpy_array(g) for g in (nx.path_graph(5), nx.star_graph(4), tadpole)]
+    """All labellings of a path and a star on four nodes."""
+    kinds = [nx.to_numpy_array(g) for g in (nx.path_graph(4), nx.star_graph(3))]
     exact = FiniteGraphs.up_to_relabelling(kinds)
     rng = np.random.default_rng(0)
-    graphs = [kinds[rng.integers(3)] for _ in range(300)]
-    sizes = EDPGNNConfig(layers=3, channels=12, features=16, hidden=24)
+    graphs = [kinds[rng.integers(2)] for _ in range(300)]
+    sizes = EDPGNNConfig(layers=2, channels=8, features=12, hidden=16)
     objective = ScoreMatching(network=sizes)
-    config = TrainingConfig(steps=1500, batch=48, objective=objective)
+    config = TrainingConfig(steps=400, batch=32, learning_rate=5e-3, ema=0.98, objective=objective)
     learned = fit_prior(graphs, config)
     return learned, exact, graphs
 
 
-@pytest.mark.parametrize(("sigma", "most"), [(0.2, 0.2), (0.35, 0.2), (0.5, 0.2)])
-def test_learned_score_approaches_that_of_a_finite_set(finite_set, sigma, most, record_property):
+@pytest.mark.parametrize("sigma", [0.2, 0.35, 0.5])
+def test_learned_score_approaches_that_of_a_finite_set(finite_set, sigma, record_property):
     learned, exact, graphs = finite_set
     error = relative_error(learned, exact, graphs, sigma)
     record_property("relative_error", error)
-    assert error < most
+    assert error < 0.15
 
 
 def test_the_exact_score_has_the_lowest_loss(rng):

@@ -15,14 +15,19 @@ from safetensors.torch import load_file, save_file
 from graphprior.errors import GraphPriorError
 from graphprior.graphs.matrices import unvech
 from graphprior.io.atomic import write_whole
+from graphprior.paper.experiments.registry import experiments
 from graphprior.priors.card import graphs_hash
 from graphprior.priors.networks.edp_gnn import EDPGNNConfig
 from graphprior.priors.networks.evidence_network import EvidenceNetworkConfig
 from graphprior.priors.store import (
     KINDS,
+    REPOSITORY,
+    SHIPPED,
+    VARIABLE,
     checkpoint_settings,
     load_checkpoint,
     load_prior,
+    prior_path,
     read_card,
     save_checkpoint,
     save_prior,
@@ -204,14 +209,23 @@ def test_another_suffix_is_refused_and_nothing_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_every_shipped_prior_loads_and_its_card_describes_it():
-    assert shipped_priors()
-    for name in shipped_priors():
-        prior, card = load_prior(name), read_card(name)
-        assert card["kind"] == prior.kind
-        assert sum(card["graphs"]["sizes"].values()) == card["graphs"]["count"]
-        assert card["parameters"] == sum(p.numel() for p in prior.network.parameters())
-        assert all(p.isfinite().all() for p in prior.network.parameters())
+IN_CHECKOUT = {path.stem: path for path in sorted(REPOSITORY.glob("*.safetensors"))}
+
+
+@pytest.mark.parametrize("name", [*shipped_priors(), *IN_CHECKOUT])
+def test_every_prior_of_the_checkout_loads_and_its_card_describes_it(name):
+    prior, card = load_prior(name), read_card(name)
+    assert card["kind"] == prior.kind
+    count = card["graphs"]["count"]  # in words where graphs were drawn as they were needed
+    assert isinstance(count, str) or sum(card["graphs"]["sizes"].values()) == count
+    assert card["parameters"] == sum(p.numel() for p in prior.network.parameters())
+    assert all(p.isfinite().all() for p in prior.network.parameters())
+
+
+def test_only_figures_use_the_priors_that_are_not_shipped():
+    used = {name for e in experiments().values() for name in e.spec.priors.values()}
+    assert set(IN_CHECKOUT) == used - set(shipped_priors())
+    assert {load_prior(name).kind for name in shipped_priors()} == {"evidence"}
 
 
 def test_an_unknown_name_is_refused_and_the_shipped_ones_told():
@@ -219,6 +233,21 @@ def test_an_unknown_name_is_refused_and_the_shipped_ones_told():
         load_prior("nonsense")
     with refused("no shipped prior is called 'nonsense'"):
         read_card("nonsense")
+
+
+def test_a_prior_of_the_figures_is_found_where_the_variable_says(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    with refused(rf"no shipped prior is called 'mine'.* in {tmp_path}\..*set {VARIABLE}"):
+        load_prior("mine")
+    save_prior(random_prior(), tmp_path / "mine.safetensors")
+    assert same_weights(load_prior("mine").network, random_prior().network)
+
+
+def test_no_folder_of_priors_hides_a_shipped_one(tmp_path, monkeypatch):
+    name = min(shipped_priors())
+    save_prior(random_prior(), tmp_path / f"{name}.safetensors")
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    assert prior_path(name).parent == SHIPPED
 
 
 @pytest.mark.parametrize("name", ["missing.safetensors", "folder.safetensors"])
@@ -240,6 +269,7 @@ def test_a_truncated_prior_is_refused_at_every_length(path):
             load_prior(path)
 
 
+@pytest.mark.slow
 def test_a_truncated_checkpoint_is_refused_at_every_length(checkpoint):
     whole = checkpoint.read_bytes()
     for length in lengths(whole)[::4]:

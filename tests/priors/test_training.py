@@ -60,6 +60,7 @@ def test_every_kind_has_its_objective_and_makes_its_prior(objective):
     assert isinstance(prior, EvidenceNetworkPrior | EDPGNNPrior)
 
 
+@pytest.mark.slow
 def test_a_training_goes_on_from_any_step_to_the_same_weights(rng, tmp_path, objective):
     graphs = [random_graph(rng, int(n)) for n in rng.integers(5, 9, 12)]
     config = TrainingConfig(
@@ -121,6 +122,7 @@ def test_a_training_that_gains_nothing_stops_when_patience_ends(rng, objective, 
     assert list(train(graphs, config, state)) == []
 
 
+@pytest.mark.slow
 def test_patience_counts_validations_since_the_best(rng, objective):
     """Stopped early, a run has waited as long as it should; no run waits longer."""
     graphs = [random_graph(rng, 6) for _ in range(10)]
@@ -312,12 +314,6 @@ def test_training_never_leaves_a_prior_worse_than_its_start_on_what_is_held_out(
     deque(train(graphs, config, state), maxlen=0)
     assert state.history[-1]["loss"] > state.history[0]["loss"]
     assert all(torch.equal(w, weights(prior.network)[k]) for k, w in weights(state.best).items())
-
-
-def test_from_a_prior_steps_are_smaller():
-    config = TrainingConfig(steps=50)
-    fine = replace(config, start="general")
-    assert all(0 < fine.rate(step) <= config.rate(step) for step in range(50))
 
 
 @pytest.mark.parametrize(

@@ -249,6 +249,7 @@ def exact_with_belief(known, prior, belief, evidence=None):
     return np.einsum("g,gij->ij", p / p.sum(), graphs)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_gibbs_with_beliefs_is_enumeration(seed):
     """Within 4 standard errors of the mean over chains."""

@@ -100,6 +100,7 @@ def test_names_of_users_are_never_markup(model):
     assert "<script>alert" not in text
 
 
+@pytest.mark.slow
 @given(
     st.recursive(st.text() | st.integers(), lambda x: st.lists(x) | st.dictionaries(st.text(), x))
 )
@@ -382,6 +383,7 @@ def test_an_unfitted_model_has_no_report(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_command_writes_into_the_folder_or_where_it_is_told(tmp_path, model):
     (folder := tmp_path / "result").mkdir()
     write_result(folder, Result.of(model))

@@ -14,6 +14,8 @@ from graphprior.report.page import write_report
 from graphprior.results.folder import write_result
 from simulated import simulated_result
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = [
     "<script>window.hurt=1</script>",
     "</script><img src=x onerror=window.hurt=1>",

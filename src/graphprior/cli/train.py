@@ -384,7 +384,7 @@ def _prepare(
         stopped = _stopped(graphs, out, wanted, device)
     else:
         _refuse_to_replace(out, restart)
-    starts = wanted.starts()
+    starts = [] if stopped else wanted.starts()
     _say_what_comes(facts, graphs, wanted, stopped is None)
     config, state = stopped or _begin(graphs, out, wanted, starts, device)
     if stopped:

@@ -14,6 +14,7 @@ from graphprior.engines.posterior import Reasons
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.evidence import Evidence
 from graphprior.evidence.slab import Slab
+from graphprior.priors.fit_check import PriorGain
 from graphprior.priors.protocol import EvidencePrior, ask
 from graphprior.problem.problem import Problem
 from graphprior.types import Matrix
@@ -35,7 +36,7 @@ class Explanation:
     prior + data + hidden + belief are the posterior log-odds of `direct`; a sampled
     probability may differ from it. ``partial_correlation`` is its estimate if
     there is an edge; ``tips_at`` the size at which the answer would tip, None if
-    no partial correlation would do.
+    no partial correlation would do. ``priors`` are the weights of priors that are averaged.
     """
 
     source: str
@@ -48,17 +49,24 @@ class Explanation:
     partial_correlation: float | None
     tips_at: float | None
     changes: tuple[Change, ...]
+    priors: tuple[tuple[str, float], ...] = ()
 
     @property
     def undrawn(self) -> float:
         """The probability that the log-odds add up to, from which the changes start."""
         return float(expit(self.prior + self.data + self.hidden + self.belief))
 
+    def _weighed(self) -> str:
+        """Which priors say it, where there are several."""
+        if len(self.priors) < 2:
+            return ""
+        return f", as {', '.join(f'{name} (weight {w:.2f})' for name, w in self.priors)} have it"
+
     def __str__(self) -> str:
         """In words."""
         lines = [
             f"{self.source} - {self.target}: probability {self.probability:.2f}",
-            f"  the known part and the other pairs say {_words(self.prior)}",
+            f"  the known part and the other pairs say {_words(self.prior)}{self._weighed()}",
             f"  the data say {_words(self.data)}",
             f"  being among the unknown pairs says {_words(self.hidden)}",
         ]
@@ -93,6 +101,7 @@ def explain_pair(
     probabilities: Matrix,
     pair: tuple[int, int],
     changes: int,
+    gains: tuple[PriorGain, ...] = (),
 ) -> Explanation:
     """Reasons of one unknown pair, and the other pairs whose value matters most to it."""
     i, j = pair
@@ -118,6 +127,7 @@ def explain_pair(
         float(said.prior), float(said.data), float(said.hidden), float(said.belief), strength,
         tips_at,
         _changes(problem, prior, reasons, pair, changes),
+        tuple((gain.name, gain.weight) for gain in sorted(gains, key=lambda gain: -gain.weight)),
     )  # fmt: skip
 
 
@@ -169,10 +179,14 @@ def _changes(
         state[a, b] = state[b, a] = 0.0 if now else 1.0
         values.append(int(not now))
     eta = np.full(len(others), reasons.posterior[i, j])
+    now = ask(prior, problem.known, reasons.told, "cpu")[i, j]
+    # What is asked here is what the answer was made of, but for rounding and, where priors are
+    # averaged, for what being unknown says to each of them: the rest stays as it is.
+    rest = reasons.posterior[i, j] - now if np.isfinite(now) else 0.0
     for o, state in enumerate(turned):
         # A change that no graph of the prior allows is none.
         with suppress(GraphPriorError):
-            eta[o] = ask(prior, state, reasons.told, "cpu")[i, j]
+            eta[o] = ask(prior, state, reasons.told, "cpu")[i, j] + rest
     order = np.argsort(-np.abs(eta - reasons.posterior[i, j]), kind="stable")[:count]
     p = 1 / (1 + np.exp(-np.clip(eta, -40, 40)))
     return tuple(

@@ -72,6 +72,27 @@ class AveragedPrior(EvidencePrior):
         return max(p.memory(n, M) for p in self.priors) + len(self.priors) * own
 
 
+class ShiftedPrior(EvidencePrior):
+    """A prior that expects more edges, or fewer: ``offset`` log-odds are added to all it says."""
+
+    def __init__(self, prior: EvidencePrior, offset: float) -> None:
+        self.prior, self.offset = prior, offset
+        self.nodes, self.allows_all_graphs = prior.nodes, prior.allows_all_graphs
+
+    @classmethod
+    def of(cls, prior: EvidencePrior, offset: float) -> EvidencePrior:
+        """The prior itself where nothing is added."""
+        return cls(prior, offset) if offset else prior
+
+    def posterior_logits(self, ell: Tensor) -> Tensor:
+        """What the prior says, and the offset; known pairs stay known."""
+        return torch.where(ell.isinf(), ell, self.prior.posterior_logits(ell) + self.offset)
+
+    def memory(self, n: int, M: int) -> int:
+        """The prior's, and its answer."""
+        return self.prior.memory(n, M) + super().memory(n, M)
+
+
 def parts_of(prior: EvidencePrior) -> tuple[tuple[EvidencePrior, float], ...]:
     """The priors that are averaged, with their weights; one prior alone weighs 1."""
     if isinstance(prior, AveragedPrior):

@@ -32,6 +32,9 @@ LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of p
 BATCH_PAIRS = 1 << 16  # pairs of all folds that are asked at once
 DRAWS = 500  # of the weights of pairs
 OFFSET = 1.0  # log-odds by which unknown pairs may differ from known ones, before the data
+OFF = (
+    0.25  # log-odds by which a learned prior may be off on known pairs, before these are looked at
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,8 @@ class PriorGain:
     """Bits for each pair that a prior gains over the edge rate ``rate``.
 
     ``known`` tells whether known pairs were predicted, or the data's evidence. ``weight`` is the
-    prior's share of the answer, 1 where it is not averaged with others.
+    prior's share of the answer, 1 where it is not averaged with others; ``offset`` the log-odds
+    that are then added to what it says, so that it expects as many edges as there are.
     """
 
     name: str
@@ -49,6 +53,7 @@ class PriorGain:
     known: bool
     rate: float
     weight: float = 1.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,11 @@ class Questions:
     rate: float
     are_known: bool
     rounds: list[list[npt.NDArray[np.intp]]]
+
+    @property
+    def some_known(self) -> bool:
+        """Whether part of the graph is known."""
+        return len(self.chosen) < len(vech(self.known))
 
     @property
     def parts(self) -> list[npt.NDArray[np.intp]]:
@@ -145,6 +155,9 @@ def check_priors(
 ) -> PriorCheck | None:
     """What each of some priors is worth; None where there is nothing to check them on.
 
+    Where there are several, what a learned prior says is moved by the log-odds that known pairs
+    ask for: at a size far from its examples it may expect too many edges, or too few.
+
     None as a prior are independent edges at the rate of the known pairs, or at that which the data
     tell. ``by_value``: edges may be unknown more or less often than other pairs, so that each
     prior may expect more or fewer of them among unknown pairs than it does by itself.
@@ -154,19 +167,30 @@ def check_priors(
         return None
     totals, found = [], []
     for name, prior in priors.items():
-        scores = [_score(q, prior, by_value, device) for q in questions]
+        moved = len(priors) > 1 and prior is not None and prior.is_learned
+        offset, scores = 0.0, []
+        for q in questions:
+            f = _log_odds(q, prior, device) + offset
+            if q.are_known and moved:
+                offset = _offset(q, f, OFF)
+                f = f + offset
+            elif not q.are_known and by_value and prior is not None and q.some_known:
+                # A prior is not to be blamed for what the choice of unknown pairs did; the edge
+                # rate, which is that of the unknown pairs, is not either.
+                f = f + _offset(q, f, OFFSET)
+            scores.append(q.nats(f))
         totals.append(
             np.concatenate([q.by_pair(s) for q, s in zip(questions, scores, strict=True)])
         )
         told = questions[0]
-        gain = (scores[0] - _score(told, None, by_value, device)) / np.log(2)
-        found.append((name, float(told.by_pair(gain).mean()), told.standard_error(gain)))
+        gain = (scores[0] - told.nats(_log_odds(told, None, device))) / np.log(2)
+        found.append((name, float(told.by_pair(gain).mean()), told.standard_error(gain), offset))
     weights = _weights(np.stack(totals), rng)
     count = len(told.by_pair(gain))
     return PriorCheck(
         tuple(
-            PriorGain(name, bits, error, count, questions[0].are_known, questions[0].rate, float(w))
-            for (name, bits, error), w in zip(found, weights, strict=True)
+            PriorGain(name, bits, error, count, told.are_known, told.rate, float(w), offset)
+            for (name, bits, error, offset), w in zip(found, weights, strict=True)
         )
     )
 
@@ -239,29 +263,23 @@ def _folds(
     return [[order[f * size : (f + 1) * size] for f in range(folds)] for order in orders]
 
 
-def _score(
-    questions: Questions, prior: EvidencePrior | None, by_value: bool, device: str | torch.device
+def _log_odds(
+    questions: Questions, prior: EvidencePrior | None, device: str | torch.device
 ) -> Vector:
-    """Nats of each answer of a prior; of the edge rate alone where there is none."""
+    """What a prior says of each pair it is asked about; the edge rate where there is none."""
     if prior is None:
-        return questions.nats(np.full(len(questions.asked), logit(questions.rate)))
-    f = questions.answers(prior, device)
-    if by_value and not questions.are_known and len(questions.chosen) < len(vech(questions.known)):
-        f = f + _offset(questions, f)
-    return questions.nats(f)
+        return np.full(len(questions.asked), logit(questions.rate))
+    return questions.answers(prior, device)
 
 
-def _offset(questions: Questions, f: Vector) -> float:
-    """Log-odds that being unknown adds, as the data's evidence has it; the rate alone has its own.
-
-    Without it a prior would be blamed for what the choice of unknown pairs did.
-    """
+def _offset(questions: Questions, f: Vector, scale: float) -> float:
+    """Log-odds to add to all answers, which are expected to be of that ``scale``."""
 
     def cost(offset: float) -> float:
         gained = questions.by_pair(questions.nats(f + offset)).sum()
-        return float(0.5 * (offset / OFFSET) ** 2 - gained)
+        return float(0.5 * (offset / scale) ** 2 - gained)
 
-    return float(minimize_scalar(cost, bounds=(-4 * OFFSET, 4 * OFFSET), method="bounded").x)
+    return float(minimize_scalar(cost, bounds=(-5.0, 5.0), method="bounded").x)
 
 
 def _weights(totals: Matrix, rng: np.random.Generator) -> Vector:

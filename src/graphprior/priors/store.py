@@ -8,6 +8,7 @@ steps, validation. Files are written whole or not at all.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -37,6 +38,9 @@ from graphprior.priors.training.training import (
 FORMAT = "graphprior"
 VERSION = "1"
 SHIPPED = Path(__file__).parent / "shipped"
+# A checkout has more, which only the figures of the paper need.
+REPOSITORY = Path(__file__).parents[3] / "priors"
+VARIABLE = "GRAPHPRIOR_PRIORS"
 
 NetworkPrior = EvidenceNetworkPrior | EDPGNNPrior
 
@@ -121,7 +125,7 @@ def save_prior(prior: NetworkPrior, path: str | Path, card: dict[str, Any] | Non
 
 
 def load_prior(name: str | Path) -> NetworkPrior:
-    """A shipped prior by name, or one from a .safetensors file."""
+    """A prior by its name (see `prior_path`), or one from a .safetensors file."""
     path = prior_path(name)
     tensors, header = _read(path, "prior")
     if header.get("kind") not in KINDS:
@@ -154,16 +158,23 @@ def _refuse_sizes(config: dict[str, Any], tensors: dict[str, Tensor]) -> None:
 
 
 def prior_path(name: str | Path) -> Path:
-    """The file of a shipped prior by its name, or of one's own by its path."""
+    """The file of a prior: by its name if it is shipped or in a folder of priors, or by its path.
+
+    The folder is the one that the environment variable GRAPHPRIOR_PRIORS names,
+    or else ``priors`` of the checkout, with the weights of the paper's figures.
+    """
     if str(name).endswith(".safetensors"):
         return Path(name)
-    shipped = shipped_priors()
-    if str(name) not in shipped:
-        raise GraphPriorError(
-            f"no shipped prior is called {str(name)!r}: there are {', '.join(shipped) or 'none'}; "
-            "a prior of your own is a path ending in .safetensors"
-        )
-    return shipped[str(name)]
+    shipped, folder = shipped_priors(), Path(os.environ.get(VARIABLE) or REPOSITORY)
+    there = shipped.get(str(name), folder / f"{name}.safetensors")
+    if there.is_file():
+        return there
+    raise GraphPriorError(
+        f"no shipped prior is called {str(name)!r}: there are {', '.join(shipped) or 'none'}, and "
+        f"none of this name is in {folder}. The priors of the paper's figures are in the folder "
+        f"'priors' of the repository, with a model card whose command trains each again; set "
+        f"{VARIABLE} to that folder. A prior of your own is a path ending in .safetensors"
+    )
 
 
 def shipped_priors() -> dict[str, Path]:

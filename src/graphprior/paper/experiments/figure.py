@@ -12,6 +12,8 @@ from graphprior.paper.experiments.published import SHOWN_AS, curve, published_me
 from graphprior.paper.experiments.spec import Spec
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
 
 # Okabe and Ito's colours first (their yellow darkened), then others: as many as a figure has
@@ -84,11 +86,17 @@ def draw(spec: Spec, summary: pd.DataFrame) -> Figure:
 
 def _x_axis(ax: Axes, spec: Spec) -> None:
     if max(spec.xs) > 5 * min(spec.xs) and not spec.unknown.moves_with_x:
-        ax.set_xscale("log")
-        ax.set_xticks(list(spec.xs), [f"{x:g}" for x in spec.xs])
-        ax.minorticks_off()
+        in_logarithms(ax, spec.xs)
     ax.set_xlabel(spec.x_name)
     ax.grid(alpha=0.25)
+
+
+def in_logarithms(ax: Axes, xs: Iterable[float]) -> None:
+    """A logarithmic x axis with ticks at ``xs`` alone."""
+    ticks = list(xs)
+    ax.set_xscale("log")
+    ax.set_xticks(ticks, [f"{x:g}" for x in ticks])
+    ax.minorticks_off()
 
 
 def table(spec: Spec, summary: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from gzip import compress
 from io import BytesIO
@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
+from PIL import Image  # comes with matplotlib
 
 from graphprior.batch.work import Journal, read_results, result_line
 from graphprior.errors import GraphPriorError
@@ -24,13 +25,14 @@ from graphprior.paper.baselines.protocol import Penalty
 from graphprior.paper.experiments.methods import described, mark
 from graphprior.paper.experiments.spec import Spec
 from graphprior.paper.experiments.units import method_of
-from graphprior.priors.store import SHIPPED, shipped_priors
+from graphprior.priors.store import prior_path
 
 JOURNAL = "units.jsonl"
 # Units of slow methods, those that have a budget: hours of work and small, so they stay with the
 # results, and more graphs can be added to them. Those of other methods are made anew in minutes.
 SLOW = "slow.jsonl.gz"
 ROWS = "rows.csv.gz"
+COLOURS = 128  # of a picture; shades at the edges of letters and lines take most of them
 # What a run leaves.
 LEFT = (
     "run.json", ROWS, "summary.csv", "reliability.csv", "penalties.json", "table.md",
@@ -44,9 +46,12 @@ def save_json(path: Path, content: Any) -> None:
 
 
 def save_figure(path: Path, figure: Figure) -> None:
-    """A picture, whole or not at all."""
-    content = BytesIO()
-    figure.savefig(content, dpi=110, format="png")
+    """A picture, whole or not at all, in few colours: a third of the bytes and the same to see."""
+    drawn, content = BytesIO(), BytesIO()
+    figure.savefig(drawn, dpi=110, format="png")
+    picture = Image.open(drawn).convert("RGB")
+    few = picture.quantize(COLOURS, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    few.save(content, "PNG", optimize=True)
     write_whole(path, content.getvalue())
 
 
@@ -84,8 +89,11 @@ def log_file(out: Path) -> Iterator[logging.Logger]:
 
 def prior_hashes(spec: Spec) -> dict[str, str]:
     """Hash of each prior of a figure that is there."""
-    there = set(spec.priors.values()) & set(shipped_priors())
-    return {name: file_hash(SHIPPED / f"{name}.safetensors") for name in sorted(there)}
+    hashes = {}
+    for name in sorted(set(spec.priors.values())):
+        with suppress(GraphPriorError):
+            hashes[name] = file_hash(prior_path(name))
+    return hashes
 
 
 def claim(
@@ -206,12 +214,18 @@ def _in_numbers(key: str) -> tuple[str, float, int]:
     return method, 0.0 if x == "*" else float(x), int(g)
 
 
-def save_joined(path: Path, rows: pd.DataFrame, methods: Sequence[str]) -> pd.DataFrame:
-    """Save a table, and in it what it held of methods that have no new rows, in their order."""
+def save_joined(
+    path: Path, rows: pd.DataFrame, methods: Sequence[str], others: bool = True
+) -> pd.DataFrame:
+    """Save a table, and in it what it held of methods that have no new rows, in their order.
+
+    Rows of ``others``, which are not among ``methods``, come last or are left out.
+    """
     if path.exists():
         old = pd.read_csv(path)
         rows = pd.concat([rows, old[~old["method"].isin(rows["method"])]])
     order = {method: place for place, method in enumerate(methods)}
+    rows = rows if others else rows[rows["method"].isin(order)]
     rows = rows.sort_values("method", key=lambda m: m.map(order), kind="stable")
     save_table(path, rows)
     return pd.read_csv(path)  # what follows is made of what is kept

@@ -10,19 +10,18 @@ from graphprior.paper.baselines.protocol import Method, Penalty, Setting
 from graphprior.paper.baselines.registry import factory, unavailable
 from graphprior.paper.experiments.spec import Spec, short_hash
 from graphprior.paper.experiments.tuning import TUNED
-from graphprior.priors.store import SHIPPED, shipped_priors
+from graphprior.priors.store import prior_path
 
 
 @dataclass(frozen=True)
 class _Probe(Setting):
-    """A setting that reads no prior: it notes which are asked for, and refuses any not shipped."""
+    """A setting that reads no prior: it notes which are asked for, and refuses any not there."""
 
     asked: list[str] = field(default_factory=list)
 
     def prior(self, kind: str) -> str:
         name = super().prior(kind)
-        if name not in shipped_priors():
-            raise GraphPriorError(f"its prior {name!r} is not there")
+        prior_path(name)
         self.asked.append(name)
         return name
 
@@ -57,5 +56,5 @@ def mark(spec: Spec, method: str) -> str:
     """
     if method.startswith("tune "):
         return spec.mark
-    priors = [file_hash(SHIPPED / f"{name}.safetensors") for name in _probed(spec, method)[1]]
+    priors = [file_hash(prior_path(name)) for name in _probed(spec, method)[1]]
     return short_hash(spec.identity, described(spec, method), *priors)

@@ -10,16 +10,10 @@ import pandas as pd
 
 from graphprior.paper.experiments.published import curve
 from graphprior.paper.experiments.spec import Spec
-from graphprior.paper.experiments.units import solve_unit
+from graphprior.paper.experiments.units import solve_unit, truth_and_scores
 from graphprior.results.metrics import METRICS, auc, calibration_error, reliability, split_metric
 
 COLUMNS = ["figure", "method", "x", "graph", "seed", "metric", "value", "seconds", "error"]
-
-
-def truth_and_scores(result: Mapping[str, Any]) -> tuple[Any, Any]:
-    """The two vectors that a unit kept."""
-    truth = np.frombuffer(result["truth"].encode(), dtype=np.uint8) - ord("0")
-    return truth.astype(np.float64), np.array(result["scores"], dtype=np.float64)
 
 
 class Finished:

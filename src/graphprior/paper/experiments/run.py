@@ -121,7 +121,7 @@ class Comparison:
             penalties = tune_penalties(spec, methods, kept, options.place, report)
             units = planned(spec, methods, options, penalties)
             log.info("%d units, %s", len(units), ", ".join(methods))
-            solve_all(units, kept, options.place, report, log)
+            solve_all(units, solve, kept, options.place, report, log)
             save_penalties(out, penalties)
             failed = write_results(out, spec, kept.results, methods)
             log.info("done; %d problems failed", failed)
@@ -185,9 +185,17 @@ def planned(
 
 
 def solve_all(
-    units: list[tuple[str, str]], kept: Journal, place: Place, report: Report, log: logging.Logger
+    units: list[tuple[str, str]],
+    solve: Callable[[str], dict[str, Any]],
+    kept: Journal,
+    place: Place,
+    report: Report,
+    log: logging.Logger,
 ) -> None:
-    """Solve what is missing, telling the time left from what each method has taken so far."""
+    """Solve what is missing, telling the time left from what each method has taken so far.
+
+    ``solve`` makes a unit's text its result, in which ``seconds`` and ``error`` are (`attempt`).
+    """
     left: dict[str, int] = defaultdict(int)
     for key, _ in units:
         if kept.results.get(key, {}).get("error"):

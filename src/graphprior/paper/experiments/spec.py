@@ -37,6 +37,12 @@ def short_hash(*words: str) -> str:
     return hashlib.sha256(json.dumps(words).encode()).hexdigest()[:12]
 
 
+def seeds(seed: int, name: str, *of: int | str) -> np.random.Generator:
+    """The generator for one purpose of what is called ``name``."""
+    words = [zlib.crc32(o.encode()) if isinstance(o, str) else o for o in (name, *of)]
+    return np.random.default_rng([seed, *words])
+
+
 @dataclass(frozen=True)
 class Unknown:
     """Which pairs are hidden: a share, or a count; neither means that x is the share."""
@@ -131,8 +137,7 @@ class Spec:
 
     def seeds(self, *of: int | str) -> np.random.Generator:
         """The generator for one purpose."""
-        words = [zlib.crc32(o.encode()) if isinstance(o, str) else o for o in of]
-        return np.random.default_rng([self.seed, zlib.crc32(self.name.encode()), *words])
+        return seeds(self.seed, self.name, *of)
 
     def observations(self, x: float, known: Matrix) -> int:
         """Number k of observations at x; at least 2."""

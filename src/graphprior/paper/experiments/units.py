@@ -6,6 +6,7 @@ import json
 import os
 import time
 import warnings
+from collections.abc import Callable, Mapping
 from dataclasses import astuple
 from functools import lru_cache
 from typing import Any
@@ -65,6 +66,35 @@ def cpu_seconds() -> float:
     return time.process_time() + called.children_user + called.children_system
 
 
+def attempt(work: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """What ``work`` found, with its CPU seconds; an error is an answer too.
+
+    One failure is then a row, and not the end of a run of hours.
+    """
+    start, found, error = cpu_seconds(), {}, None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GraphPriorWarning)
+            found = dict(work())
+    except Exception as failure:
+        error = f"{type(failure).__name__}: {' '.join(str(failure).split())}"
+    return {"error": error, "seconds": round(cpu_seconds() - start, 3), **found}
+
+
+def kept(truth: Vector, scores: Vector, digits: int = DIGITS) -> dict[str, Any]:
+    """The two vectors of a unit as its line in the journal has them."""
+    return {
+        "truth": "".join("1" if a else "0" for a in truth),
+        "scores": [round(float(s), digits) for s in scores],
+    }
+
+
+def truth_and_scores(result: Mapping[str, Any]) -> tuple[Any, Any]:
+    """The two vectors that `kept` wrote."""
+    truth = np.frombuffer(result["truth"].encode(), dtype=np.uint8) - ord("0")
+    return truth.astype(np.float64), np.array(result["scores"], dtype=np.float64)
+
+
 def check_scores(scores: Vector, count: int) -> Vector:
     """One number from 0 to 1 for each unknown pair, or an error that becomes the method's row."""
     good = np.shape(scores) == (count,) and np.isfinite(scores).all()
@@ -83,26 +113,19 @@ def solve(text: str) -> dict[str, Any]:
     problem = spec.problem(x, A, "test", g)
     place = "*" if ignores_x(spec, unit["method"]) else repr(float(x))
     rng = spec.seeds("test", unit["method"], g, place)
-    unknown = int(problem.U.sum() // 2)
-    out: dict[str, Any] = {
-        "mark": unit["mark"], "k": problem.k, "unknown": unknown, "error": None,
-    }  # fmt: skip
-    start = cpu_seconds()
-    try:
-        method = _method(unit["method"], unit["spec"], json.dumps(unit["penalties"]))
-        start = cpu_seconds()  # reading a prior is not the problem's cost
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", GraphPriorWarning)
-            scores = check_scores(method(problem, rng), unknown)
-    except Exception as error:  # one failure is a row, not the end of a run of hours
-        out["error"] = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        return out | {"seconds": round(cpu_seconds() - start, 3)}
     truth = on_unknown(A, problem.U)
-    return out | {
-        "seconds": round(cpu_seconds() - start, 3),
-        "truth": "".join("1" if a else "0" for a in truth),
-        "scores": [round(float(s), DIGITS) for s in scores],
-    }
+
+    def method() -> Method:
+        return _method(unit["method"], unit["spec"], json.dumps(unit["penalties"]))
+
+    def judged() -> dict[str, Any]:
+        return kept(truth, check_scores(method()(problem, rng), len(truth)))
+
+    made = attempt(lambda: {"method": method()})  # reading a prior is not the problem's cost
+    return {
+        "mark": unit["mark"], "k": problem.k, "unknown": len(truth),
+        **(made if made["error"] else attempt(judged)),
+    }  # fmt: skip
 
 
 def tune_unit(spec: Spec, lasso: str, x: float, g: int, mark: str | None = None) -> tuple[str, str]:

@@ -148,7 +148,8 @@ def _part(rng: Draws, A: Adjacency, n: int) -> Adjacency:
                 open_ += list(near)
         order = found
     chosen = np.array(order[:n])
-    return A[np.ix_(chosen, chosen)]
+    part: Adjacency = A[np.ix_(chosen, chosen)]
+    return part
 
 
 def _flipped(rng: Draws, A: Adjacency) -> Adjacency:

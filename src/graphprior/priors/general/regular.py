@@ -38,7 +38,7 @@ def small_world(rng: Draws, n: int) -> Adjacency:
     """A ring in which each node is linked to its nearest; some edges then go elsewhere."""
     i = np.arange(n)
     apart = np.minimum(np.abs(i[:, None] - i), n - np.abs(i[:, None] - i))
-    A = (apart > 0) & (apart <= int(rng.integers(1, max(2, min(5, n // 3) + 1))))
+    A: Adjacency = (apart > 0) & (apart <= int(rng.integers(1, max(2, min(5, n // 3) + 1))))
     rows, cols = np.nonzero(np.triu(A))
     for e in np.flatnonzero(rng.random(len(rows)) < rng.choice([0.0, 0.05, 0.2, 0.5])):
         other = int(rng.integers(n))
@@ -60,7 +60,8 @@ def cliques(rng: Draws, n: int) -> Adjacency:
         A[np.maximum(first[1:] - 1, 0), first[1:]] = True
     else:
         A |= np.triu(rng.random((n, n)) < 1.0 / n, 1)
-    return A | A.T
+    both: Adjacency = A | A.T
+    return both
 
 
 def even_degrees(rng: Draws, n: int) -> Adjacency:

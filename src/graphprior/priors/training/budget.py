@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from graphprior.errors import GraphPriorError
 from graphprior.priors.networks.evidence_network import EvidenceNetworkPrior
 from graphprior.priors.training.cross_entropy import VALIDATION, CrossEntropy, validation_repeats
@@ -174,17 +176,20 @@ def _time_step(
     seconds: float,
     clock: Clock,
 ) -> float:
-    """Seconds of a step, of weights that are thrown away; the first is slower and not counted."""
+    """Seconds of a step, of weights that are thrown away; the first ones are slower.
+
+    The middle one of some steps: a machine that is busy for a moment does not matter.
+    """
     config = replace(start.settings(config), steps=10**9, validate_every=10**9)
     state = start.state(config, device)
     state.history.append({"step": 0, "loss": math.inf})  # no validation before the first step
-    times: list[float] = []
-    began = clock()
+    times, began = [clock()], clock()
     for _ in train(graphs, config, state):
-        times.append(clock() - began)
-        if len(times) > 1 and times[-1] > min(TIMING * seconds, LONGEST_TIMING):
+        times.append(clock())
+        made, passed = len(times) - 1, times[-1] - began
+        if (made >= 3 and passed > LONGEST_TIMING) or (made >= 8 and passed > TIMING * seconds):
             break
-    return (times[-1] - times[0]) / (len(times) - 1)
+    return float(np.median(np.diff(times)[1:]))
 
 
 def _measure(

@@ -26,7 +26,6 @@ from graphprior.priors.training.score_matching import ScoreMatching
 from graphprior.types import Matrix
 
 Objective = CrossEntropy | ScoreMatching
-FINE = 0.25  # of the learning rate, where training starts from a prior
 OBJECTIVES: dict[str, type[Objective]] = {o.kind: o for o in (CrossEntropy, ScoreMatching)}
 
 
@@ -35,9 +34,9 @@ class TrainingConfig:
     """Everything that, with the graphs, decides the weights.
 
     Training stops early when ``patience`` validations in a row found nothing better. ``start``
-    names the prior whose weights it starts from, None where it starts from nothing; from a prior it
-    moves at ``FINE`` of the learning rate. ``minutes`` is the time that ``steps`` was chosen for,
-    ``held_out`` how many graphs are for validation, None where ``validation_share`` says it.
+    names the prior whose weights it starts from, None where it starts from nothing. ``minutes`` is
+    the time that ``steps`` was chosen for, ``held_out`` how many graphs are for validation, None
+    where ``validation_share`` says it.
     """
 
     steps: int = 10_000
@@ -63,12 +62,11 @@ class TrainingConfig:
 
     def rate(self, step: int) -> float:
         """One cycle: up over a tenth of the run, then down along a cosine."""
-        highest = self.learning_rate * (1.0 if self.start is None else FINE)
         warm = max(1, self.steps // 10)
         if step < warm:
-            return highest * (step + 1) / warm
+            return self.learning_rate * (step + 1) / warm
         done = (step - warm) / max(1, self.steps - warm)
-        return highest * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
 
 
 @runtime_checkable

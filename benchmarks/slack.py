@@ -1,6 +1,6 @@
 """How often data that obey the model are judged not to, in the problems of the figures.
 
-    python benchmarks/slack.py
+    OMP_NUM_THREADS=1 python benchmarks/slack.py [--graphs 100]
 
 Absent pairs of these problems are exactly zero, so slack should stay 0 and no pair
 should be doubted. Beside it, the CPU time of the evidence with the check and without.
@@ -8,6 +8,7 @@ should be doubted. Beside it, the CPU time of the evidence with the check and wi
 
 from __future__ import annotations
 
+import argparse
 import sys
 import warnings
 
@@ -24,12 +25,14 @@ TIMED = 10
 def main() -> None:
     """Measure and keep."""
     warnings.simplefilter("ignore")
-    rows = []
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--graphs", type=int, default=100)
+    graphs, rows = parser.parse_args().graphs, []
     for name in FIGURES:
         spec = experiment(name).spec
         for x in spec.xs:
             slacks, doubted, checked, exact = [], 0, [], []
-            for g in range(spec.graphs):
+            for g in range(graphs):
                 problem = spec.problem(x, spec.graph("test", g), "test", g)
                 seconds, found = cpu_seconds(lambda problem=problem: data_evidence(problem))
                 slacks.append(found.slack.size)
@@ -45,7 +48,7 @@ def main() -> None:
                 "seconds": float(np.mean(checked)),
             })  # fmt: skip
             print(rows[-1], file=sys.stderr)
-    save("slack", "python benchmarks/slack.py", rows)
+    save("slack", f"OMP_NUM_THREADS=1 python benchmarks/slack.py --graphs {graphs}", rows)
 
 
 if __name__ == "__main__":

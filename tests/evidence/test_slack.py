@@ -8,7 +8,7 @@ from graphprior import PartialGGM
 from graphprior.diagnosis.notes import slack_in_words
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.evidence import data_evidence
-from graphprior.evidence.quadratic import Coupled, linearise
+from graphprior.evidence.quadratic import Coupled, linearise, with_variances
 from graphprior.evidence.slab import Slab
 from graphprior.evidence.slack import (
     CLEAR,
@@ -18,6 +18,7 @@ from graphprior.evidence.slack import (
     doubts,
     linearise_with_slack,
 )
+from graphprior.gaussian.linalg import partial_correlations
 from graphprior.gaussian.simulate import simulate_observations
 from graphprior.graphs.matrices import hide
 from graphprior.observations.moments import sample_covariance
@@ -116,13 +117,21 @@ def test_weak_dependence_everywhere_makes_no_edges(rng):
     assert with_slack[1] >= 0.85 * there
 
 
-def test_data_that_obey_the_model_are_judged_by_it(rng):
-    for _ in range(5):
-        _, known, X, _ = weak_everywhere(rng, 0.0, k=300)
+@pytest.mark.parametrize(("n", "k"), [(N, 300), (40, 40), (40, 15)])
+def test_data_that_obey_the_model_are_judged_by_it(rng, n, k):
+    for _ in range(5 if k == 300 else 2):
+        _, known, X, _ = weak_everywhere(rng, 0.0, n, k)
         problem = Problem.create(X, known)
         found, exact = data_evidence(problem), data_evidence(problem, slack=0.0)
         assert found.slack == exact.slack
         np.testing.assert_array_equal(found.log_bf, exact.log_bf)
+
+
+def test_variances_are_those_of_the_data_and_partial_correlations_stay(rng):
+    Theta, S = definite(rng, 8), definite(rng, 8)
+    there = with_variances(Theta, S)
+    np.testing.assert_allclose(np.diag(np.linalg.inv(there)), np.diag(S))
+    np.testing.assert_allclose(partial_correlations(there), partial_correlations(Theta))
 
 
 def test_relabelling_and_units_do_not_matter(rng):

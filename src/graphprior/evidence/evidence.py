@@ -8,8 +8,8 @@ do not matter.
 1. A Wishart prior for Theta by empirical Bayes gives a first scale of each variable.
 2. Theta is drawn (chains.py): unknown pairs are spikes or slabs. How strong edges are,
    of what shape and sign, and how common they are is drawn with it; known edges tell it too.
-3. At the mean of Theta the likelihood of the absent pairs is taken as Gaussian. Where they are
-   clearly not zero (slack.py) step 2 is made again.
+3. At the mean of Theta, with the variances of the data, the likelihood of the absent pairs is
+   taken as Gaussian. Where they are clearly not zero (slack.py) step 2 is made again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scipy.special import logit
 from graphprior.errors import GraphPriorError
 from graphprior.evidence.by_pair import ByPair, by_pair
 from graphprior.evidence.chains import Beliefs, Chains
-from graphprior.evidence.quadratic import Coupled, integrate_out, linearise
+from graphprior.evidence.quadratic import Coupled, integrate_out, linearise, with_variances
 from graphprior.evidence.slab import LARGEST_SLAB, Rate, Slab, rate_prior
 from graphprior.evidence.slack import (
     MOST_PAIRS,
@@ -292,7 +292,8 @@ def _absent_strengths(data: _Data, learned: _Learned) -> Coupled:
     n, known = data.problem.n, data.problem.known
     rows, cols = np.triu_indices(n)
     absent = (known[rows, cols] == 0) & (rows != cols)
-    told = linearise(learned.Theta, learned.chains.S, data.k, rows, cols, data.share)
+    S = learned.chains.S
+    told = linearise(with_variances(learned.Theta, S), S, data.k, rows, cols, data.share)
     diagonal = (rows == cols)[~absent]
     variance = np.where(diagonal, np.inf, learned.variance[rows, cols][~absent])
     F, b, *_ = integrate_out(told.F, told.b, ~absent, 1 / variance)

@@ -31,6 +31,17 @@ def scaled(W: Matrix, slope: Matrix, share: Vector | None) -> tuple[Matrix, Matr
     return W * np.sqrt(each), slope * each
 
 
+def with_variances(Theta: Matrix, S: Matrix) -> Matrix:
+    """``Theta`` in units in which the diagonal of its inverse is that of S.
+
+    The mean of drawn precision matrices implies variances that are smaller than those of the data,
+    by two rows' worth or so. Where rows are few, covariances are then larger than can be.
+    """
+    unit = np.sqrt(np.diag(np.linalg.inv(Theta)) / np.diag(S))
+    scaled_up: Matrix = Theta * np.outer(unit, unit)
+    return scaled_up
+
+
 def linearise(
     Theta: Matrix, S: Matrix, k: float, rows: Index, cols: Index, share: Vector | None = None
 ) -> Coupled:

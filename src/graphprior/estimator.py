@@ -274,7 +274,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
             return AveragedPrior.of(used, [1 / len(used)] * len(used))
         self.prior_gains_ = found.gains
         moved = [
-            ShiftedPrior.of(prior, gain.offset)
+            ShiftedPrior.of(prior, gain.offset, gain.excess)
             for prior, gain in zip(used, found.gains, strict=True)
         ]
         return AveragedPrior.of(moved, list(found.weights))

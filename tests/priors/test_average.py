@@ -5,7 +5,7 @@ from scipy.special import expit, logit
 
 from enumeration import random_prior
 from graphprior import PartialGGM
-from graphprior.errors import GraphPriorError
+from graphprior.errors import GraphPriorError, notes
 from graphprior.graphs.matrices import nothing_known, unvech, vech
 from graphprior.priors.average import AveragedPrior, ShiftedPrior, mean_log_odds
 from graphprior.priors.exact import FiniteGraphs, IndependentEdges, LearnedRate
@@ -112,6 +112,27 @@ def test_an_offset_is_added_to_what_is_not_known(rng, offset):
     assert (ShiftedPrior.of(prior, offset) is prior) == (offset == 0)
     unknown = ~known & ~torch.eye(4, dtype=torch.bool)
     torch.testing.assert_close(found[unknown], plain[unknown] + offset)
+
+
+def test_what_a_prior_expects_too_many_of_is_not_taken_for_a_sign_of_hiding():
+    """A learned prior expects half of all pairs; one in ten of the known ones is an edge."""
+
+    class Learned(IndependentEdges):
+        is_learned = True
+
+    rng = np.random.default_rng(4)
+    A = np.triu(rng.random((30, 30)) < 0.1, 1).astype(float)
+    U = np.triu(rng.random((30, 30)) < 0.2, 1)
+    known = np.where(U | U.T, np.nan, A + A.T)
+    X = rng.standard_normal((20, 30))
+    hidden = []
+    for prior in (Learned(0.5), ShiftedPrior(Learned(0.5), -1.5, -1.5 - logit(0.1))):
+        with notes():
+            model = PartialGGM(prior, prior_weight="full", use="prior", random_state=0)
+            model.fit(X, known=known)
+        hidden.append(model.diagnostics_.posterior.hidden_log_odds)
+    assert hidden[0] > 1.5
+    assert abs(hidden[1]) < hidden[0] / 2
 
 
 @pytest.mark.parametrize("weights", [(0.5,), (0.5, 0.6), (1.0, 0.0), (-0.5, 1.5)])

@@ -70,7 +70,9 @@ Index = Annotated[
 ]
 PriorWeight = Annotated[
     choices.PriorWeight,
-    typer.Option(help="auto: average a learned prior with independent edges; full: leave those out."),
+    typer.Option(
+        help="auto: average a learned prior with independent edges; full: leave those out."
+    ),
 ]
 Density = Annotated[
     float | None,

@@ -103,7 +103,9 @@ class Asked:
         hidden = tuple(
             0.0
             if isinstance(prior, LearnedRate)
-            else selection_log_odds(known, _expected_edges(eta - belief, U))
+            else selection_log_odds(
+                known, _expected_edges(eta - belief - getattr(prior, "excess", 0.0), U)
+            )
             for prior, eta in zip(self.priors, each, strict=True)
         )
         return replace(self, hidden=hidden)

@@ -73,16 +73,20 @@ class AveragedPrior(EvidencePrior):
 
 
 class ShiftedPrior(EvidencePrior):
-    """A prior that expects more edges, or fewer: ``offset`` log-odds are added to all it says."""
+    """A prior that expects more edges, or fewer: ``offset`` log-odds are added to all it says.
 
-    def __init__(self, prior: EvidencePrior, offset: float) -> None:
-        self.prior, self.offset = prior, offset
+    ``excess`` are the log-odds by which it then still expects too many. They change no answer, but
+    a prior that is off on known pairs must not tell how many of the unknown ones are edges.
+    """
+
+    def __init__(self, prior: EvidencePrior, offset: float, excess: float = 0.0) -> None:
+        self.prior, self.offset, self.excess = prior, offset, excess
         self.nodes, self.allows_all_graphs = prior.nodes, prior.allows_all_graphs
 
     @classmethod
-    def of(cls, prior: EvidencePrior, offset: float) -> EvidencePrior:
+    def of(cls, prior: EvidencePrior, offset: float, excess: float = 0.0) -> EvidencePrior:
         """The prior itself where nothing is added."""
-        return cls(prior, offset) if offset else prior
+        return cls(prior, offset, excess) if offset or excess else prior
 
     def posterior_logits(self, ell: Tensor) -> Tensor:
         """What the prior says, and the offset; known pairs stay known."""

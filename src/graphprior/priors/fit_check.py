@@ -31,10 +31,8 @@ FEWEST_ABSENT = 5
 LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of pairs
 BATCH_PAIRS = 1 << 16  # pairs of all folds that are asked at once
 DRAWS = 500  # of the weights of pairs
-OFFSET = 1.0  # log-odds by which unknown pairs may differ from known ones, before the data
-OFF = (
-    0.25  # log-odds by which a learned prior may be off on known pairs, before these are looked at
-)
+OFFSET = 1.0  # log-odds by which numbers of edges may be off, before anything is looked at
+OFF = 0.5  # and those of a learned prior on known pairs, which moves its answers
 
 
 @dataclass(frozen=True)
@@ -43,7 +41,8 @@ class PriorGain:
 
     ``known`` tells whether known pairs were predicted, or the data's evidence. ``weight`` is the
     prior's share of the answer, 1 where it is not averaged with others; ``offset`` the log-odds
-    that are then added to what it says, so that it expects as many edges as there are.
+    that are then added to what it says, so that it expects as many edges as there are. ``excess``
+    are the log-odds by which it still expects too many, which matters only where edges are counted.
     """
 
     name: str
@@ -54,6 +53,7 @@ class PriorGain:
     rate: float
     weight: float = 1.0
     offset: float = 0.0
+    excess: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,11 +168,12 @@ def check_priors(
     totals, found = [], []
     for name, prior in priors.items():
         moved = len(priors) > 1 and prior is not None and prior.is_learned
-        offset, scores = 0.0, []
+        offset, excess, scores = 0.0, 0.0, []
         for q in questions:
             f = _log_odds(q, prior, device) + offset
             if q.are_known and moved:
                 offset = _offset(q, f, OFF)
+                excess = offset - _offset(q, f, OFFSET)
                 f = f + offset
             elif not q.are_known and by_value and prior is not None and q.some_known:
                 # A prior is not to be blamed for what the choice of unknown pairs did; the edge
@@ -184,13 +185,15 @@ def check_priors(
         )
         told = questions[0]
         gain = (scores[0] - told.nats(_log_odds(told, None, device))) / np.log(2)
-        found.append((name, float(told.by_pair(gain).mean()), told.standard_error(gain), offset))
+        found.append(
+            (name, float(told.by_pair(gain).mean()), told.standard_error(gain), offset, excess)
+        )
     weights = _weights(np.stack(totals), rng)
     count = len(told.by_pair(gain))
     return PriorCheck(
         tuple(
-            PriorGain(name, bits, error, count, told.are_known, told.rate, float(w), offset)
-            for (name, bits, error, offset), w in zip(found, weights, strict=True)
+            PriorGain(name, bits, error, count, told.are_known, told.rate, float(w), *moves)
+            for (name, bits, error, *moves), w in zip(found, weights, strict=True)
         )
     )
 

@@ -182,7 +182,7 @@ def test_few_pairs_hardly_move_a_prior(rng):
         check_priors(hide(draw(rng), rng, share=0.9), {"": Learned(0.4), "none": None}, None, rng)
         for _ in range(5)
     ]
-    assert all(abs(found.gains[0].offset) < 0.6 for found in gains if found is not None)
+    assert all(abs(found.gains[0].offset) < 1.2 for found in gains if found is not None)
 
 
 def test_a_batch_of_folds_equals_its_parts(rng):

@@ -15,7 +15,7 @@ from pathlib import Path
 import torch
 
 from graphprior.priors.card import describe_graphs, graphs_hash, training_card
-from graphprior.priors.general.mixture import KINDS, Mixture
+from graphprior.priors.general.mixture import KINDS, LARGEST, SIZES, Mixture
 from graphprior.priors.networks.evidence_network import EvidenceNetworkConfig
 from graphprior.priors.store import load_checkpoint, save_checkpoint, save_prior
 from graphprior.priors.training.cross_entropy import CrossEntropy
@@ -52,6 +52,7 @@ def main(out: Path, steps: int, seed: int) -> None:
     prior = config.objective.prior(state.best)
     source = f"drawn anew in each step, of {len(KINDS)} kinds; sizes and statistics: 200 of them"
     facts = {**describe_graphs(held_out, source, {}, "MIT"), "count": "endless"}
+    facts["range"] = [SIZES[0], LARGEST]
     command = f"python scripts/train_general.py --steps {steps} --seed {seed} --out {out.name}"
     prior.card = training_card(
         "evidence", facts, command, asdict(config), state.network, state.history

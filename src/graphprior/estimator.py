@@ -268,10 +268,15 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
         if not any(asked.values()) or self.density is not None:
             return next(iter(known.values()))
         by_value = not problem.unknown_at_random
-        found = check_priors(problem.known, asked, evidence, rng.spawn(1)[0], by_value, self.device)
+        found = check_priors(
+            problem.known, asked, evidence, rng.spawn(1)[0], by_value, self.device,
+            move=self.prior_weight == PriorWeight.AUTO,
+        )  # fmt: skip
         used: list[Any] = list(known.values())
         if found is None:
-            return AveragedPrior.of(used, [1 / len(used)] * len(used))
+            weight = 1 / len(used)
+            self.prior_gains_ = tuple(PriorGain.unchecked(name, weight) for name in asked)
+            return AveragedPrior.of(used, [weight] * len(used))
         self.prior_gains_ = found.gains
         moved = [
             ShiftedPrior.of(prior, gain.offset, gain.excess)
@@ -341,7 +346,7 @@ class PartialGGM(Answers, BaseEstimator):  # type: ignore[misc]
 
 def _heaviest(gains: tuple[PriorGain, ...]) -> PriorGain | None:
     """Of the priors beside independent edges, the one that weighs most."""
-    others = [gain for gain in gains if gain.name != INDEPENDENT]
+    others = [gain for gain in gains if gain.name != INDEPENDENT and gain.pairs]
     return max(others, key=lambda gain: gain.weight, default=None)
 
 

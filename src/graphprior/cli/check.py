@@ -40,7 +40,10 @@ def check_command(
     ] = None,
     prior: Annotated[
         list[str] | None,
-        typer.Option(help="The prior; by default, by its name in the current folder."),
+        typer.Option(
+            help="The priors, all of them in the same order; by default, by their names in the "
+            "current folder."
+        ),
     ] = None,
     as_json: options.AsJson = False,
 ) -> None:

@@ -63,7 +63,12 @@ class Cohort:
     def __post_init__(self) -> None:
         # What would fail for every table fails here, before any of them.
         check_parameters(from_arguments(self.prior, self.arguments))
-        for name in names_of(self.prior):
+        names = names_of(self.prior)
+        if len({Path(name).name for name in names}) < len(names):
+            raise GraphPriorError(
+                f"prior = {list(names)}: two have the same file name; name each prior once"
+            )
+        for name in names:
             load_prior(name)
 
     def settings(self) -> dict[str, Any]:

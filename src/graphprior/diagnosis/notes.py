@@ -26,6 +26,7 @@ from graphprior.priors.load import GENERAL, INDEPENDENT
 from graphprior.problem.problem import Problem
 from graphprior.types import Mask
 
+FITS = 0.5  # weight of a prior that fits, whatever it gains on known pairs alone
 UNSEEN = 2.0  # times as many or few nodes as in the examples: a size worth a word
 ASSUMED: dict[str, str] = {
     Missing.EM: "at random: whether a value is missing may depend on what was seen in its row, "
@@ -54,10 +55,10 @@ def weak_ground(
         lines.append(
             "nothing is unknown: every pair of `known` is 0 or 1, so it is returned as it is"
         )
-    elif len(priors) > 1 and not gains and set(priors) != {GENERAL, INDEPENDENT}:
+    elif _unchecked(gains) and set(priors) != {GENERAL, INDEPENDENT}:
         lines.append(
             f"there is too little to check the priors on, so {', '.join(priors)} have the same "
-            "weight: more known pairs, or more variables, would tell which fits"
+            "weight: more known pairs would tell which fits"
         )
     # An exact prior has been told how common edges are.
     if independent or card is not None:
@@ -274,13 +275,20 @@ def slack_in_words(slack: Slack) -> list[str]:
     ]
 
 
+def _unchecked(gains: tuple[PriorGain, ...]) -> bool:
+    """Whether several priors are averaged that could not be checked."""
+    return len(gains) > 1 and not any(gain.pairs for gain in gains)
+
+
 def misfits(gains: tuple[PriorGain, ...]) -> list[str | None]:
     """That priors do not fit; `general`, which nobody chose, only where nothing guards it."""
     guarded = any(gain.name == INDEPENDENT for gain in gains)
     return [
         misfit(gain, guarded)
         for gain in gains
-        if gain.name != INDEPENDENT and not (guarded and gain.name == GENERAL)
+        if gain.name != INDEPENDENT
+        and gain.pairs
+        and not (guarded and (gain.name == GENERAL or gain.weight > FITS))
     ]
 
 

@@ -25,11 +25,15 @@ def weights_in_words(gains: tuple[PriorGain, ...]) -> str | None:
     """Which prior the problem looks like, and the weight of each; None where none was checked."""
     if not gains:
         return None
+    if not any(gain.pairs for gain in gains):
+        if len(gains) == 1:
+            return None
+        told = [f"{_named(gain)} {_weight(gain)}" for gain in gains]
+        return f"there was too little to check the priors on; weights: {', '.join(told)}"
     if len(gains) == 1:
         return f"{_named(gains[0])} gains {gain_in_words(gains[0])}"
     first, *rest = sorted(gains, key=lambda gain: -gain.weight)
-    what = "known part looks" if first.known else "data look"
-    lead = f"the {what} most like {_named(first)} (weight {_weight(first)}"
+    lead = f"the graph looks most like {_named(first)} (weight {_weight(first)}"
     if first.name == INDEPENDENT:
         lead = f"no prior predicts much better than the edge rate: {INDEPENDENT} have weight "
         return lead + _weight(first) + _others(rest)

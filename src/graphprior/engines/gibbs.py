@@ -252,19 +252,24 @@ def sample(
         known, prior, evidence, by_value=by_value, device=device, belief=belief
     )
     # Each chain follows one prior: where several are averaged they share the chains.
-    shares = prior.share_out(M, rng) if isinstance(prior, AveragedPrior) else [M]
-    rngs, groups = rng.spawn(M), []
-    for each, hidden, count in zip(asked.priors, asked.hidden, shares, strict=True):
+    shares = prior.share_out(M) if isinstance(prior, AveragedPrior) else [M]
+    rngs, groups, weights = rng.spawn(M), [], []
+    for each, weight, hidden, count in zip(
+        asked.priors, asked.weights, asked.hidden, shares, strict=True
+    ):
         if count:
+            weights.append(weight)
             told = np.where(unknown_mask(known), hidden, 0.0) + reasons.belief
             own, rngs = rngs[:count], rngs[count:]
             groups.append(_Chains(known, each, evidence, told, own, sweeps, device))
     drawn_with, trace = _run_all(groups, reasons, progress)
-    P = _fill(known, drawn_with.mean((0, 1)))
-    low, high = (_fill(known, bound) for bound in chains_interval(drawn_with.mean(1)))
+    parts = np.split(drawn_with, np.cumsum([len(chains.a) for chains in groups])[:-1])
+    mean, by_chain = _weighed(parts, weights)
+    P = _fill(known, mean)
+    low, high = (_fill(known, bound) for bound in chains_interval(by_chain))
     drawn = [a for chains in groups for a in chains.a]
     samples = np.stack([_fill(known, a.astype(float)) for a in drawn]).astype(np.uint8)
-    r_hat, ess = convergence(drawn_with)
+    r_hat, ess = _worst([convergence(part) for part in parts])
     diagnostics = GibbsFacts(
         passes=max(chains.passes for chains in groups),
         kept_sweeps=groups[0].sweeps.keep,
@@ -273,6 +278,34 @@ def sample(
         ess=ess,
     )
     return Posterior(P, low, high, samples, diagnostics, reasons, evidence, trace)
+
+
+def _weighed(
+    parts: list[npt.NDArray[np.float64]], weights: list[float]
+) -> tuple[Vector, npt.NDArray[np.float64]]:
+    """The mean of the groups of chains by the weights of their priors (m,), and of chains (M, m).
+
+    Chains differ from the mean by what they differ from their own group, whose priors say different
+    things; where each is a group of its own that cannot be told, and they differ by both.
+    """
+    if len(parts) == 1:
+        return parts[0].mean((0, 1)), parts[0].mean(1)
+    share = np.array(weights) / sum(weights)
+    groups = np.stack([part.mean((0, 1)) for part in parts])
+    mean: Vector = share @ groups
+    if all(len(part) < 2 for part in parts):
+        return mean, mean + (groups - groups.mean(0))
+    each = [part.mean(1) - own + mean for part, own in zip(parts, groups, strict=True)]
+    return mean, np.concatenate(each)
+
+
+def _worst(
+    found: list[tuple[float | None, float | None]],
+) -> tuple[float | None, float | None]:
+    """R-hat of the group of chains that agrees least, and independent draws of all together."""
+    r_hats = [r_hat for r_hat, _ in found if r_hat is not None]
+    sizes = [size for _, size in found if size is not None]
+    return max(r_hats, default=None), sum(sizes) if sizes else None
 
 
 def _run_all(

@@ -17,7 +17,7 @@ from torch.nn.functional import logsigmoid
 from graphprior.errors import GraphPriorError
 from graphprior.priors.protocol import EvidencePrior
 
-NEGLIGIBLE = 0.01  # a weight below it is not worth a pass
+NEGLIGIBLE = 0.01  # a weight below this share of the largest is not worth a pass
 
 
 def mean_log_odds(each: Tensor, weights: Sequence[float]) -> Tensor:
@@ -48,7 +48,8 @@ class AveragedPrior(EvidencePrior):
     @classmethod
     def of(cls, priors: Sequence[EvidencePrior], weights: Sequence[float]) -> EvidencePrior:
         """The average without what weighs next to nothing; the prior itself where one is left."""
-        kept = [(p, w) for p, w in zip(priors, weights, strict=True) if w >= NEGLIGIBLE]
+        least = NEGLIGIBLE * max(weights)
+        kept = [(p, w) for p, w in zip(priors, weights, strict=True) if w >= least]
         if len(kept) == 1:
             return kept[0][0]
         total = sum(w for _, w in kept)
@@ -59,12 +60,22 @@ class AveragedPrior(EvidencePrior):
         each = torch.stack([prior.posterior_logits(ell) for prior in self.priors])
         return torch.where(ell.isinf(), ell, mean_log_odds(each, self.weights))
 
-    def share_out(self, count: int, rng: np.random.Generator) -> list[int]:
-        """How many of ``count`` chains each prior gets: its share, rounded at random."""
-        ends = np.cumsum([0.0, *self.weights]) * count + rng.random()
-        ends[-1] = ends[0] + count
-        shares: list[int] = np.diff(np.floor(ends + 1e-9)).astype(int).tolist()
-        return shares
+    def share_out(self, count: int) -> list[int]:
+        """How many of ``count`` chains each prior gets: its share, and one where there are enough.
+
+        What is rounded goes to those that are furthest below their share.
+        """
+        wanted = np.array(self.weights) * count
+        least = 1 if count >= len(wanted) else 0
+        shares = np.maximum(np.floor(wanted), least).astype(int)
+        while shares.sum() != count:
+            short = wanted - shares
+            if shares.sum() < count:
+                shares[short.argmax()] += 1
+            else:
+                shares[np.where(shares > least, short, np.inf).argmin()] -= 1
+        given: list[int] = shares.tolist()
+        return given
 
     def memory(self, n: int, M: int) -> int:
         """What the largest needs, and the answers of all."""

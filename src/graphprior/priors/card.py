@@ -44,6 +44,8 @@ def describe_graphs(
 def card_sizes(card: Any) -> list[int]:
     """Numbers of nodes of the training graphs; anyone may write a card, so there may be none."""
     graphs = card.get("graphs") if isinstance(card, dict) else None
+    if isinstance(graphs, dict) and isinstance(graphs.get("range"), list):
+        return [int(size) for size in graphs["range"] if isinstance(size, int)]
     sizes = graphs.get("sizes") if isinstance(graphs, dict) else None
     listed = sizes if isinstance(sizes, dict | list) else ()
     return [int(size) for size in listed if str(size).isdecimal()]

@@ -20,6 +20,7 @@ import torch
 from scipy.optimize import minimize_scalar
 from scipy.special import expit, logit, softmax
 
+from graphprior.errors import GraphPriorError
 from graphprior.evidence.evidence import Evidence
 from graphprior.graphs.matrices import pairs, vech
 from graphprior.priors.protocol import EvidencePrior, certain_log_odds
@@ -30,6 +31,7 @@ FEWEST = 10
 FEWEST_ABSENT = 5
 LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of pairs
 BATCH_PAIRS = 1 << 16  # pairs of all folds that are asked at once
+LARGEST = 30.0  # log-odds, and nats of what a prior forbids
 DRAWS = 500  # of the weights of pairs
 OFFSET = 1.0  # log-odds by which numbers of edges may be off, before anything is looked at
 OFF = 0.5  # and those of a learned prior on known pairs, which moves its answers
@@ -54,6 +56,11 @@ class PriorGain:
     weight: float = 1.0
     offset: float = 0.0
     excess: float = 0.0
+
+    @classmethod
+    def unchecked(cls, name: str, weight: float) -> PriorGain:
+        """Of a prior that could not be checked: on no pair, so nothing is known of its gain."""
+        return cls(name, 0.0, 0.0, 0, False, 0.5, weight)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +109,7 @@ class Questions:
                 eta[s][rows[self.chosen[part]], cols[self.chosen[part]]]
                 for s, part in enumerate(some)
             ]
-        clipped: Vector = np.clip(np.concatenate(said), -30, 30)
+        clipped: Vector = np.clip(np.concatenate(said), -LARGEST, LARGEST)
         return clipped
 
     def nats(self, f: Vector) -> Vector:
@@ -152,11 +159,13 @@ def check_priors(
     rng: np.random.Generator,
     by_value: bool = True,
     device: str | torch.device = "cpu",
+    move: bool = True,
 ) -> PriorCheck | None:
     """What each of some priors is worth; None where there is nothing to check them on.
 
     Where there are several, what a learned prior says is moved by the log-odds that known pairs
-    ask for: at a size far from its examples it may expect too many edges, or too few.
+    ask for, if ``move``: far from the sizes of its examples it may expect too many edges, or too
+    few. A prior of several that forbids the known part has no weight.
 
     None as a prior are independent edges at the rate of the known pairs, or at that which the data
     tell. ``by_value``: edges may be unknown more or less often than other pairs, so that each
@@ -167,10 +176,16 @@ def check_priors(
         return None
     totals, found = [], []
     for name, prior in priors.items():
-        moved = len(priors) > 1 and prior is not None and prior.is_learned
+        moved = move and len(priors) > 1 and prior is not None and prior.is_learned
         offset, excess, scores = 0.0, 0.0, []
         for q in questions:
-            f = _log_odds(q, prior, device) + offset
+            try:
+                f = _log_odds(q, prior, device) + offset
+            except GraphPriorError:  # it forbids what is known
+                if len(priors) == 1:
+                    raise
+                scores.append(np.full(len(q.asked), -LARGEST))
+                continue
             if q.are_known and moved:
                 offset = _offset(q, f, OFF)
                 excess = offset - _offset(q, f, OFFSET)

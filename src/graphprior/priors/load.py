@@ -36,13 +36,14 @@ def resolve_priors(
     found: dict[str, Prior] = {}
     for one in listed:
         name, resolved = _resolve_one(one, problem)
-        if name in found and isinstance(one, str | Path | None):
+        twice = name == INDEPENDENT or [str(other) for other in listed].count(str(one)) > 1
+        if name in found and twice:
             raise GraphPriorError(f"prior {name!r} is listed twice: name each prior once")
         found[name if name not in found else f"{name} {len(found) + 1}"] = resolved
     if len(found) > 1:
         _refuse_scores(found)
     learned = any(getattr(one, "is_learned", False) for one in found.values())
-    if INDEPENDENT not in found and learned and (guarded or listed == [AUTO]):
+    if INDEPENDENT not in found and learned and guarded:
         found[INDEPENDENT] = _independent(problem)
     return found
 

@@ -26,6 +26,10 @@ PAGES = (
     "docs/calibration.md",
     "docs/decisions.md",
     "docs/which-prior.md",
+    "docs/examples/danube.md",
+    "docs/examples/genes.md",
+    "docs/examples/proteins.md",
+    "docs/examples/stocks.md",
     "docs/tutorials/own-graphs.md",
 )
 FIGURES = {
@@ -273,7 +277,7 @@ def found_by_all(folder: str) -> str:
     for method in dict.fromkeys(summary.index.get_level_values("method")):
         mine = summary.loc[method]
         is_ours = method.startswith(("direct", "gibbs", "auto", "own"))
-        star = " *" if is_ours and mine["bits"].isna().all() else ""
+        star = " *" if is_ours and ("bits" not in mine or mine["bits"].isna().all()) else ""
         cells = [spread(*mine.loc[at, ["f1", "f1_se"]]) for at in settings]
         rows.append([method + star, int(mine["repeats"].max()), *cells])
     return markdown(["F1", "hidings", *heads], rows)
@@ -285,7 +289,7 @@ def by_prior(folder: str) -> str:
     rows = pd.read_csv(RESULTS / "examples" / folder / "rows.csv.gz")
     bits = rows[rows["metric"] == "bits"].set_index(["share", "k", "repeat"])
     none = bits[bits["method"] == "direct, no prior"]["value"]
-    there = [m for m in BY_PRIOR if m in summary.index]
+    there = [m for m in BY_PRIOR if m in summary.index and summary.loc[m, "bits"].notna().any()]
     lines = []
     for name, label in (("bits", "bits"), ("against", "bits more than none"), ("auc", "AUC")):
         for method in there:
@@ -294,7 +298,7 @@ def by_prior(folder: str) -> str:
                     continue
                 more = (bits[bits["method"] == method]["value"] - none).dropna()
                 at = more.groupby(["share", "k"]).agg(["mean", "sem"])
-                cells = [spread(*at.loc[setting]) for setting in settings]
+                cells = [spread(*at.loc[setting, :]) for setting in settings]
             else:
                 cells = [spread(*summary.loc[(method, *s), [name, f"{name}_se"]]) for s in settings]
             lines.append([label, BY_PRIOR[method], *cells])

@@ -408,6 +408,24 @@ def far_sizes() -> str:
     return markdown(["kind", "prior", *(f"n = {n}" for n in sizes)], rows)
 
 
+def auto_calibration() -> str:
+    """Bits, calibration error and expected over true edges of the default prior, beside none."""
+    told = benchmark("auto-calibration").set_index(["unknown", "candidate"])
+    rows = [
+        [
+            words,
+            name,
+            *(short(told.loc[(share, name), what]) for what in ("bits", "calibration_error")),
+            short(told.loc[(share, name), "beyond_chance"]),
+            short(told.loc[(share, name), "expected_over_true"], 2),
+        ]
+        for share, words in UNKNOWN.items()
+        for name in ("none", "auto")
+    ]
+    heads = ["pairs", "prior", "bits", "calibration error", "beyond chance", "expected/true edges"]
+    return markdown(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "figures in short": figures_in_short,
     "figures": figures,
@@ -422,6 +440,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "calibration": calibration,
     "calibration in words": calibration_lines,
     "own prior": own_prior,
+    "auto calibration": auto_calibration,
     "families": families,
     "averaging": averaging,
     "far sizes": far_sizes,

@@ -579,7 +579,7 @@ def test_the_command_is_the_method(here):
     code, out, _ = here("check", "result", "--simulations", 4, "--seed", 3, "--json")
     assert code == 0
     given = Reading("standardise").read(Path("x.csv"), Path("known.csv"))
-    check = given.fit(PartialGGM(None, random_state=0)).check(4, random_state=3)
+    check = given.fit(PartialGGM(random_state=0)).check(4, random_state=3)
     assert json.loads(out) == check.facts()
 
 

@@ -309,7 +309,7 @@ def test_training_never_leaves_a_prior_worse_than_its_start_on_what_is_held_out(
     prior, graphs = teacher
     start = Start("teacher", prior)
     # Steps this large destroy what the prior knew.
-    config = start.settings(TrainingConfig(steps=12, batch=2, learning_rate=10.0, validate_every=3))
+    config = start.settings(TrainingConfig(steps=12, batch=2, learning_rate=0.3, validate_every=3))
     state = start.state(config, "cpu")
     deque(train(graphs, config, state), maxlen=0)
     assert state.history[-1]["loss"] > state.history[0]["loss"]

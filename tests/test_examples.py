@@ -292,7 +292,8 @@ def test_what_is_averaged_lies_between_the_prior_and_none(rng):
     assert gains[0].weight == 1
     assert 0 < gains[1].weight < 1
     models = (
-        contenders.Ours(p).fit(problem, None, np.random.default_rng(0)) for p in ("auto", None)
+        contenders.Ours(p, averaged=True).fit(problem, None, np.random.default_rng(0))
+        for p in ("auto", None)
     )
     assert [len(model.prior_gains_) for model in models] == [2, 0]
 

@@ -185,7 +185,7 @@ def contenders(
         ours["gibbs"] = Ours(prior, "gibbs")
         ours["direct, exact zeros"] = Ours(prior, slack=0.0)
         ours["own prior, averaged"] = Ours(prior, averaged=True)
-    ours["auto"] = Ours(AUTO)
+    ours["auto"] = Ours(AUTO, averaged=True)
     ours["direct, no prior"] = Ours(None)
     if wrong:
         ours[f"direct, {wrong}"] = Ours(wrong)

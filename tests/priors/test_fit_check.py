@@ -185,6 +185,24 @@ def test_few_pairs_hardly_move_a_prior(rng):
     assert all(abs(found.gains[0].offset) < 1.2 for found in gains if found is not None)
 
 
+def test_evidence_counts_by_variable_and_known_pairs_one_by_one(rng):
+    """Weights are those of scores in which the pairs of the evidence count as two a variable."""
+    problem = Problem.create(simulate_observations(random_precision(rng, draw(rng), 0.8), 400, rng))
+    evidence, priors = data_evidence(problem), {"right": BLOCKS, "none": None}
+    (questions,) = _questions(problem.known, evidence, np.random.default_rng(0))
+    assert questions.counts_as == pytest.approx(2 * N / (N * (N - 1) / 2))
+    (known,) = _questions(draw(rng), None, rng)
+    assert known.counts_as == 1
+    found = check_priors(problem.known, priors, evidence, np.random.default_rng(0), False)
+    right = questions.by_pair(questions.nats(questions.answers(BLOCKS, "cpu"))).sum()
+    none = questions.by_pair(
+        questions.nats(np.full(len(questions.asked), logit(questions.rate)))
+    ).sum()
+    log_odds = questions.counts_as * (right - none)
+    # The bootstrap draws weights towards each other, never beyond what the sums say.
+    assert 0.5 < found.weights[0] <= expit(log_odds) + 0.01
+
+
 def test_a_batch_of_folds_equals_its_parts(rng):
     """Asked fold by fold a prior says the same."""
     known = hide(draw(rng), rng, share=0.5)

@@ -32,6 +32,7 @@ FEWEST_ABSENT = 5
 LARGE = 200  # nodes: a pass then costs seconds, and one fold has thousands of pairs
 BATCH_PAIRS = 1 << 16  # pairs of all folds that are asked at once
 LARGEST = 30.0  # log-odds, and nats of what a prior forbids
+BY_VARIABLE = 2.0  # pairs for each variable that the data's evidence counts as, at most
 DRAWS = 500  # of the weights of pairs
 OFFSET = 1.0  # log-odds by which numbers of edges may be off, before anything is looked at
 OFF = 0.5  # and those of a learned prior on known pairs, which moves its answers
@@ -77,6 +78,16 @@ class Questions:
     rate: float
     are_known: bool
     rounds: list[list[npt.NDArray[np.intp]]]
+
+    @property
+    def counts_as(self) -> float:
+        """For how much of a pair each counts when scores are added up.
+
+        Errors of the evidence about pairs that share a variable depend on each other: however many
+        pairs there are, they count as so many for each variable.
+        """
+        most = BY_VARIABLE * len(self.known) / len(self.chosen)
+        return 1.0 if self.are_known else min(1.0, most)
 
     @property
     def some_known(self) -> bool:
@@ -174,32 +185,23 @@ def check_priors(
     questions = _questions(known, evidence, rng)
     if not questions:
         return None
-    totals, found = [], []
+    told, totals, found = questions[0], [], []
+    usual = told.nats(_log_odds(told, None, device))
     for name, prior in priors.items():
-        moved = move and len(priors) > 1 and prior is not None and prior.is_learned
-        offset, excess, scores = 0.0, 0.0, []
-        for q in questions:
-            try:
-                f = _log_odds(q, prior, device) + offset
-            except GraphPriorError:  # it forbids what is known
-                if len(priors) == 1:
-                    raise
-                scores.append(np.full(len(q.asked), -LARGEST))
-                continue
-            if q.are_known and moved:
-                offset = _offset(q, f, OFF)
-                excess = offset - _offset(q, f, OFFSET)
-                f = f + offset
-            elif not q.are_known and by_value and prior is not None and q.some_known:
-                # A prior is not to be blamed for what the choice of unknown pairs did; the edge
-                # rate, which is that of the unknown pairs, is not either.
-                f = f + _offset(q, f, OFFSET)
-            scores.append(q.nats(f))
+        several = len(priors) > 1
+        moves = move and several and prior is not None and prior.is_learned
+        try:
+            scores, offset, excess = _scores(questions, prior, by_value, moves, device)
+        except GraphPriorError:  # it forbids what is known
+            if not several:
+                raise
+            scores, offset, excess = [np.full(len(q.asked), -LARGEST) for q in questions], 0.0, 0.0
         totals.append(
-            np.concatenate([q.by_pair(s) for q, s in zip(questions, scores, strict=True)])
+            np.concatenate(
+                [q.counts_as * q.by_pair(s) for q, s in zip(questions, scores, strict=True)]
+            )
         )
-        told = questions[0]
-        gain = (scores[0] - told.nats(_log_odds(told, None, device))) / np.log(2)
+        gain = (scores[0] - usual) / np.log(2)
         found.append(
             (name, float(told.by_pair(gain).mean()), told.standard_error(gain), offset, excess)
         )
@@ -211,6 +213,29 @@ def check_priors(
             for (name, bits, error, *moves), w in zip(found, weights, strict=True)
         )
     )
+
+
+def _scores(
+    questions: list[Questions],
+    prior: EvidencePrior | None,
+    by_value: bool,
+    moves: bool,
+    device: str | torch.device,
+) -> tuple[list[Vector], float, float]:
+    """Nats of a prior's answers to each question; its offset and what it still expects too many."""
+    offset, excess, scores = 0.0, 0.0, []
+    for q in questions:
+        f = _log_odds(q, prior, device) + offset
+        if q.are_known and moves:
+            offset = _offset(q, f, OFF)
+            excess = offset - _offset(q, f, OFFSET)
+            f = f + offset
+        elif not q.are_known and by_value and prior is not None and q.some_known:
+            # A prior is not to be blamed for what the choice of unknown pairs did; the edge rate,
+            # which is that of the unknown pairs, is not either.
+            f = f + _offset(q, f, OFFSET)
+        scores.append(q.nats(f))
+    return scores, offset, excess
 
 
 def check_prior(
